@@ -1,0 +1,87 @@
+# `make run` and `make test` do all the set-up that they need on a fresh Debian or Ubuntu machine.
+
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+SUDO := $(shell if [ "$$(id -u)" = 0 ]; then :; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
+MAY_INSTALL := $(shell command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null; } && echo yes)
+
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup test test-all lint types check bench lock fuse clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/runtime fuse  ## Measure in the local lab and print the report
+	$(BIN)/s3bench run lab
+
+setup: $(VENV)/runtime fuse  ## Install what `make run` needs
+
+test: $(VENV)/dev fuse  ## Run the tests, except the slow ones
+	$(BIN)/pytest
+
+test-all: $(VENV)/dev fuse  ## Run all tests
+	$(BIN)/pytest -m ""
+
+check: lint types  ## Lint and check types
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+
+bench: $(VENV)/dev fuse  ## Print the figures of the README as ratios; ONLY=name runs one, BENCH_JSON=path writes them
+	$(BIN)/python tests/bench/run.py $(ONLY)
+
+lock:  ## Resolve the dependencies anew (needs uv)
+	for name in runtime dev; do \
+		groups="--group build"; [ $$name = dev ] && groups="$$groups --group dev"; \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+			--no-emit-index-url --no-emit-find-links $(UPGRADE) \
+			pyproject.toml $$groups -o requirements/$$name.txt || exit 1; \
+	done
+
+clean:  ## Stop the lab and remove everything that was made here, results excepted
+	-[ -x $(BIN)/s3bench ] && $(BIN)/s3bench lab down
+	rm -rf $(VENV) .lab .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed: sudo apt-get install python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory venv-module
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/runtime: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+	$(call install,runtime)
+
+$(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	$(call install,dev)
+	@touch $(VENV)/runtime
+
+define install
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+endef
+
+# Debian keeps venv's bootstrap in a package of its own.
+.PHONY: venv-module
+venv-module:
+	@$(call apt,python3-venv,Python's venv module is missing)
+
+fuse:
+	@command -v fusermount3 >/dev/null || { $(call apt,fuse3,no mount can be made); } || \
+		echo "Going on without a mount: its cells will be skipped." >&2
+
+# $(call apt,package,what is wrong): install a Debian package where it may, else say what would help.
+define apt
+[ "$(MAY_INSTALL)" = yes ] && echo "Installing $(1)" >&2 && { \
+	$(SUDO) apt-get install -y -qq $(1) >/dev/null 2>&1 || \
+	{ $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1) >/dev/null; }; } || \
+	{ echo "$(2): sudo apt-get install $(1)" >&2; false; }
+endef
