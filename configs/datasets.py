@@ -1,0 +1,48 @@
+"""The data that workloads read: CloudTrail logs, generated or copied, and random blobs."""
+
+from typing import Annotated, Literal
+
+from pydantic import ByteSize, Field, NonNegativeInt, PositiveInt, model_validator
+
+from configs.base import Model
+
+
+class CloudTrailGenerated(Model):
+    """Realistic CloudTrail logs in the real key layout; the same bytes for the same seed.
+
+    The defaults are the size of experiment E1 (cloudtrail-s3-files): one day of one account and region.
+    """
+
+    kind: Literal["cloudtrail_generated"] = "cloudtrail_generated"
+    files: PositiveInt = 302
+    records: NonNegativeInt = 11_395
+    seed: int = 20_260_501
+
+    @model_validator(mode="after")
+    def _files_hold_records(self) -> "CloudTrailGenerated":
+        if self.records < self.files:
+            message = (
+                f"{self.records} records do not fill {self.files} files: give at least one record for each"
+            )
+            raise ValueError(message)
+        return self
+
+
+class CloudTrailCopied(Model):
+    """Real CloudTrail logs, copied from a folder or `s3://bucket/prefix`; keys are kept from AWSLogs/ on."""
+
+    kind: Literal["cloudtrail_copied"] = "cloudtrail_copied"
+    source: Annotated[str, Field(min_length=1)]
+
+
+class Blobs(Model):
+    """Random bytes of one size: one object for `single` reads and `unique_count` for `unique` reads."""
+
+    kind: Literal["blobs"] = "blobs"
+    size: Annotated[ByteSize, Field(gt=0)]
+    unique_count: PositiveInt = 105
+    seed: int = 20_260_701
+
+
+CloudTrailDataset = CloudTrailGenerated | CloudTrailCopied
+DatasetConfig = Annotated[CloudTrailGenerated | CloudTrailCopied | Blobs, Field(discriminator="kind")]

@@ -1,0 +1,50 @@
+"""What a prepared dataset consists of, stored beside its objects and handed to the measuring process."""
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt
+
+from configs.base import Model
+
+
+class DatasetObject(Model):
+    """One object of a dataset, with what a read of it must give."""
+
+    key: str
+    """The whole key in the bucket."""
+    size_bytes: NonNegativeInt
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    records: NonNegativeInt | None = None
+    """CloudTrail records inside; none for blobs."""
+
+
+class LeftOut(Model):
+    """Source objects that were not copied, for one reason."""
+
+    reason: str
+    count: NonNegativeInt
+    example: str
+
+
+class Manifest(Model):
+    """A dataset as it lies in a bucket."""
+
+    format_version: int = 1
+    dataset: str
+    prefix: str
+    """All objects, and nothing else, lie below this prefix."""
+    fingerprint: str
+    """Of the configuration and, for copied logs, of the source's listing: unlike means prepare again."""
+    seed: int | None
+    objects: tuple[DatasetObject, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all objects."""
+        return sum(item.size_bytes for item in self.objects)
+
+    @property
+    def records(self) -> int:
+        """CloudTrail records of all objects."""
+        return sum(item.records or 0 for item in self.objects)

@@ -1,0 +1,63 @@
+"""The parameters of the flows: what the Prefect form shows and what the command line fills in."""
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt
+
+from configs.base import Model
+
+
+class BenchmarkParameters(Model):
+    """Everything that one benchmark run needs."""
+
+    suite: Annotated[
+        str,
+        Field(
+            min_length=1,
+            title="Suite",
+            description="Name of a suite that ships, or the path of a YAML file",
+            json_schema_extra={"position": 0},
+        ),
+    ] = "lab"
+    results: Annotated[
+        str,
+        Field(
+            min_length=1,
+            title="Results",
+            description="Folder or s3://BUCKET/PREFIX that the Parquet files go to",
+            json_schema_extra={"position": 1},
+        ),
+    ] = "results"
+    only: Annotated[
+        list[str],
+        Field(
+            title="Only these configurations",
+            description="Ids of configurations of the suite; empty runs all of them",
+            json_schema_extra={"position": 2},
+        ),
+    ] = []
+    logs_from: Annotated[
+        str | None,
+        Field(
+            title="CloudTrail logs from",
+            description="Folder or s3://BUCKET/PREFIX to copy the logs from; empty uses the suite's own",
+            json_schema_extra={"position": 3},
+        ),
+    ] = None
+    seed: Annotated[
+        NonNegativeInt | None,
+        Field(
+            title="Seed",
+            description="Seed of the order of blocks; empty draws a fresh one, which the run stores",
+            json_schema_extra={"position": 4},
+        ),
+    ] = None
+    lab_folder: Annotated[
+        str,
+        Field(
+            min_length=1,
+            title="Lab folder",
+            description="Where the local lab lives, for suites that use it",
+            json_schema_extra={"position": 5},
+        ),
+    ] = ".lab"

@@ -1,0 +1,99 @@
+"""A mistake in a suite file is named with its file, its line and its key."""
+
+import pytest
+
+from configs.errors import UserError
+from configs.loading import load_suite, parse_suite, shipped_suites, suite_path
+
+LAB = suite_path("lab").read_text(encoding="utf-8")
+
+
+def line_of(text: str, piece: str) -> int:
+    return text[: text.index(piece)].count("\n") + 1
+
+
+@pytest.mark.parametrize("name", shipped_suites())
+def test_every_shipped_suite_loads_and_has_cells(name: str) -> None:
+    assert load_suite(name).cells()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "complaint"),
+    [
+        ("blocks: 5", "blockz: 5", "blockz", "unknown key; did you mean 'blocks'?"),
+        ("iterations: 15", "iteration: 15", "workloads.scan-simple.iteration", "did you mean 'iterations'?"),
+        ("prefix: s3bench", "prefixx: s3bench", "targets.bucket.prefixx", "did you mean 'prefix'?"),
+        ("size: 64 KiB, u", "size: 64 KiX, u", "datasets.blobs-64kib.size", "such as 64 KiB"),
+        ("blocks: 5", "blocks: 0", "blocks", "greater than or equal to 1 (given: 0)"),
+        ("version: 1", "version: 2", "version", "should be 1 (given: 2)"),
+        ("target: bucket", "target: bukket", "configurations.boto3-lab.target", "'bukket' is not among"),
+        ("target: bucket", "target: mount", "configurations.boto3-lab.target", "reaches a bucket"),
+        ("shows: bucket", "shows: b", "targets.mount.shows", "'b' is not a bucket"),
+        ("baseline: boto3-lab", "baseline: b", "baseline", "'b' is not among the configurations"),
+        (
+            "dataset: logs,",
+            "dataset: blobs-64kib,",
+            "workloads.scan-simple.dataset",
+            "not a dataset of Cloud",
+        ),
+        ("blobs-64kib, read_mode", "logs, read_mode", "workloads.read-64kib-single.dataset", "of blobs"),
+        ("kind: mount_io", "kind: mount_i", "configurations.mount-lab.access_path", "'mount_io'"),
+        ("  boto3-lab:", "  Boto3:", "configurations.Boto3", "an id starts with a lower-case letter"),
+        ("warmup: 5", "warmup: 15", "workloads.scan-simple", "leaves nothing of iterations 15"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_key(right: str, wrong: str, key: str, complaint: str) -> None:
+    text = LAB.replace(right, wrong, 1)
+    with pytest.raises(UserError) as raised:
+        parse_suite(text, "s.yaml")
+    named = [line for line in str(raised.value).splitlines() if line.startswith("s.yaml:")]
+    assert f"s.yaml:{line_of(text, wrong)}: {key}: " in named[0]
+    assert complaint in named[0]
+
+
+def test_unique_reads_need_as_many_objects() -> None:
+    text = LAB.replace("unique_count: 30", "unique_count: 29")
+    with pytest.raises(UserError, match=r"read-16mib-unique.iterations: 30 unique reads .* is 29"):
+        parse_suite(text, "s.yaml")
+
+
+def test_every_mistake_is_named_at_once() -> None:
+    text = LAB.replace("blocks: 5", "blocks: 0").replace("name: lab", "nam: lab")
+    with pytest.raises(UserError) as raised:
+        parse_suite(text, "s.yaml")
+    assert len(str(raised.value).splitlines()) == 3  # blocks, nam, and name is missing
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: [1", r"s.yaml:1: this is no valid YAML"),
+        ("a: 1\na: 2", r"s.yaml:2: .*duplicate key"),
+        ("- 1", r"s.yaml: a suite is a mapping"),
+        ("", r"s.yaml: a suite is a mapping"),
+        ("!!python/object/apply:os.system ['true']", r"s.yaml"),
+        ("a: *nowhere", r"s.yaml:1: this is no valid YAML"),
+    ],
+)
+def test_what_is_no_suite_is_refused_with_its_file(text: str, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        parse_suite(text, "s.yaml")
+
+
+def test_a_missing_suite_is_answered_with_those_that_ship() -> None:
+    with pytest.raises(UserError, match=r"nightly-x: no such suite; .* ships: .*lab"):
+        load_suite("nightly-x")
+
+
+def test_only_keeps_the_named_configurations_and_refuses_others() -> None:
+    suite = load_suite("lab")
+    assert {cell.config_id for cell in suite.only(("mount-lab",)).cells()} == {"mount-lab"}
+    with pytest.raises(
+        UserError, match="no configuration s3-files in suite lab: it has boto3-lab, mount-lab"
+    ):
+        suite.only(("s3-files",))
+
+
+def test_the_defaults_are_105_iterations_of_which_5_are_warmups() -> None:
+    workload = load_suite("lab").workloads["read-64kib-single"]
+    assert (workload.iterations, workload.warmup) == (105, 5)

@@ -1,0 +1,62 @@
+"""Fixtures that every test may use: a real S3 server on loopback, and a bucket of one's own in it."""
+
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real S3 server (`rclone serve s3`) over an empty folder; keys: `testkey` / `testsecret`."""
+    folder = tmp_path_factory.mktemp("s3-server")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    rclone = Path(sys.executable).with_name("rclone")
+    server = subprocess.Popen(
+        [rclone, "serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", "testkey,testsecret", folder],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the S3 server did not start")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+@pytest.fixture(scope="session")
+def s3_client(s3_endpoint_url: str) -> "S3Client":
+    """A boto3 client of that server."""
+    return boto3.client(
+        "s3",
+        endpoint_url=s3_endpoint_url,
+        region_name="us-east-1",
+        aws_access_key_id="testkey",
+        aws_secret_access_key="testsecret",
+    )
+
+
+@pytest.fixture
+def bucket(s3_client: "S3Client") -> str:
+    """A new, empty bucket."""
+    name = f"test-{secrets.token_hex(6)}"
+    s3_client.create_bucket(Bucket=name)
+    return name
