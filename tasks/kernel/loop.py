@@ -1,0 +1,98 @@
+"""The timing loop: only the operation stands between the two readings of the clock.
+
+    prepare(seq) → [clock → timed(argument) → clock] → check(row, argument, result)
+
+The garbage collector is off between the readings and on around them, so that a collection never falls
+into a sample and memory stays flat over a million operations. An exception is recorded at one place,
+here; nothing is retried. Rejected: `timeit` (keeps no single samples) and switching the collector off
+for a whole block (clients leave cycles behind, so that memory grows).
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from tasks.kernel.samples import Failure, SampleColumns
+
+Clock = Callable[[], int]
+"""Gives nanoseconds that never go back."""
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+class Operation(Protocol[Argument, Result]):
+    """What a workload gives to the loop; only `timed` is measured."""
+
+    name: str
+    """One of `OPERATIONS`."""
+
+    @property
+    def timed(self) -> Callable[[Argument], Result]:
+        """The operation itself."""
+
+    def prepare(self, seq: int) -> Argument:
+        """Make what operation number `seq` works on."""
+
+    def check(self, samples: SampleColumns, row: int, argument: Argument, result: Result) -> None:
+        """Verify the result, fill in the row's columns, and mark it as failed where it is wrong."""
+
+    def explain(self, argument: Argument, error: Exception) -> Failure:
+        """Say what an exception of `timed` means."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCost:
+    """What the loop itself cost over a block."""
+
+    wall_ns: int
+    """From the first preparation to the last check."""
+    cpu_ns: int
+    """Processor time of the process in that time, client included."""
+    gap_ns: int
+    """Mean time between the end of one operation and the start of the next; 0 with a single one."""
+
+
+def measure(
+    operation: Operation[Argument, Result],
+    samples: SampleColumns,
+    count: int,
+    warmup: int,
+    clock: Clock = time.perf_counter_ns,
+) -> LoopCost:
+    """Run an operation `count` times, of which the first `warmup` are marked, and record every one."""
+    first_row = samples.grow(count, operation.name)
+    samples.warmup[first_row : first_row + warmup] = type(samples.warmup)("b", [1]) * warmup
+    total_ns, started_us = samples.integers["total_ns"], samples.integers["started_us"]
+    seq_column = samples.integers["seq"]
+    prepare, timed, check = operation.prepare, operation.timed, operation.check
+    disable_gc, enable_gc = gc.disable, gc.enable
+    busy_ns = 0
+    cpu_before_ns = time.process_time_ns()
+    origin_ns = clock()
+    epoch_us = time.time_ns() // 1000 - origin_ns // 1000
+    for seq in range(count):
+        row = first_row + seq
+        argument = prepare(seq)
+        disable_gc()
+        started_ns = clock()
+        try:
+            result = timed(argument)
+        except Exception as error:  # noqa: BLE001 - the one place where a failed operation becomes a sample
+            ended_ns = clock()
+            enable_gc()
+            started_us[row] = epoch_us + started_ns // 1000
+            samples.fail(row, operation.explain(argument, error))
+        else:
+            ended_ns = clock()
+            enable_gc()
+            started_us[row] = epoch_us + started_ns // 1000
+            check(samples, row, argument, result)
+        seq_column[row] = seq
+        total_ns[row] = ended_ns - started_ns
+        busy_ns += ended_ns - started_ns
+    wall_ns = clock() - origin_ns
+    cpu_ns = time.process_time_ns() - cpu_before_ns
+    return LoopCost(wall_ns=wall_ns, cpu_ns=cpu_ns, gap_ns=(wall_ns - busy_ns) // max(1, count))

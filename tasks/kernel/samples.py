@@ -1,0 +1,90 @@
+"""Samples in columns: what a block measured, held in typed arrays so that a million of them stay small.
+
+One row is one timed operation. Standard library only: the same file records inside AWS Lambda.
+Rejected: a list of objects per sample (about 400 bytes each, so that one million would not fit a
+small function's memory).
+"""
+
+from array import array
+from dataclasses import dataclass, field
+from typing import Final
+
+NULL: Final = -(2**63)
+"""Stands for "did not happen" in an integer column; it becomes null in Parquet."""
+
+STAGES: Final = ("list_ns", "read_ns", "gunzip_ns", "parse_ns", "total_ns")
+"""The timed stages, in the order in which they happen; `total_ns` is the whole operation."""
+
+INTEGER_COLUMNS: Final = (
+    "seq",
+    "started_us",
+    "size_bytes",
+    "http_status",
+    "retries",
+    "files",
+    "records",
+    *STAGES,
+)
+"""The integer columns of a sample: counts, bytes, epoch microseconds and nanoseconds."""
+
+OPERATIONS: Final = ("read", "write", "scan", "scan_file")
+"""What was timed; `scan_file` is one file of a staged scan, whose whole is a `scan` of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an operation gave no good result."""
+
+    error: str
+    """The kind, short and stable: an exception's name, or a service's error code."""
+    message: str
+    http_status: int = NULL
+    retries: int = NULL
+
+
+@dataclass(slots=True)
+class SampleColumns:
+    """All samples of one block; row i of every column is one sample.
+
+    `object_key` and `operation` are small indices: into `keys` (−1: none) and `OPERATIONS`.
+    `failures` holds what went wrong by row; a row without an entry succeeded.
+    """
+
+    integers: dict[str, "array[int]"] = field(
+        default_factory=lambda: {name: array("q") for name in INTEGER_COLUMNS}
+    )
+    operation: "array[int]" = field(default_factory=lambda: array("b"))
+    warmup: "array[int]" = field(default_factory=lambda: array("b"))
+    object_key: "array[int]" = field(default_factory=lambda: array("i"))
+    keys: list[str] = field(default_factory=list)
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.operation)
+
+    def grow(self, rows: int, operation: str) -> int:
+        """Append `rows` empty rows and return the index of the first.
+
+        Rows are made before the clock starts, so that no array is ever enlarged between two readings.
+        """
+        first = len(self)
+        empty = array("q", [NULL]) * rows
+        for column in self.integers.values():
+            column.extend(empty)
+        self.operation.extend(array("b", [OPERATIONS.index(operation)]) * rows)
+        self.warmup.extend(array("b", [0]) * rows)
+        self.object_key.extend(array("i", [-1]) * rows)
+        return first
+
+    def fail(self, row: int, failure: Failure) -> None:
+        """Mark a row as an error; what is already known of it stays."""
+        self.failures[row] = failure
+        if failure.http_status != NULL:
+            self.integers["http_status"][row] = failure.http_status
+        if failure.retries != NULL:
+            self.integers["retries"][row] = failure.retries
+
+    def key_index(self, key: str) -> int:
+        """The index under which `key` is recorded; a new one is appended to `keys`."""
+        self.keys.append(key)
+        return len(self.keys) - 1

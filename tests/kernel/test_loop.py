@@ -1,0 +1,130 @@
+"""The loop times the operation and nothing else, and keeps every operation as a sample."""
+
+import gc
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from tasks.kernel.loop import measure
+from tasks.kernel.samples import NULL, Failure, SampleColumns
+
+
+class FakeClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+class Sleeper:
+    """Takes known times on a fake clock; preparing and checking take long ones that must not count."""
+
+    name = "read"
+
+    def __init__(self, clock: FakeClock, latencies_ns: list[int]) -> None:
+        self.clock = clock
+        self.latencies_ns = latencies_ns
+        self.calls: list[str] = []
+        self.gc_was_on: list[bool] = []
+
+    @property
+    def timed(self) -> Callable[[int], int]:
+        return self._run
+
+    def _run(self, seq: int) -> int:
+        self.calls.append(f"run {seq}")
+        self.gc_was_on.append(gc.isenabled())
+        self.clock.now_ns += self.latencies_ns[seq]
+        if self.latencies_ns[seq] % 2:
+            message = f"odd {seq}"
+            raise OSError(message)
+        return seq
+
+    def prepare(self, seq: int) -> int:
+        self.calls.append(f"prepare {seq}")
+        self.clock.now_ns += 7_000
+        return seq
+
+    def check(self, samples: SampleColumns, row: int, argument: int, result: int) -> None:
+        self.calls.append(f"check {result}")
+        self.clock.now_ns += 11_000
+        samples.integers["size_bytes"][row] = 10 * argument
+
+    def explain(self, argument: int, error: Exception) -> Failure:
+        return Failure("OSError", str(error), http_status=503, retries=2)
+
+
+@pytest.fixture
+def measured() -> tuple[Sleeper, SampleColumns]:
+    clock = FakeClock()
+    sleeper = Sleeper(clock, [100, 2_000, 301, 40, 50_000])
+    samples = SampleColumns()
+    measure(sleeper, samples, count=5, warmup=2, clock=clock)
+    return sleeper, samples
+
+
+def test_a_sample_is_exactly_what_the_operation_took(measured: tuple[Sleeper, SampleColumns]) -> None:
+    _, samples = measured
+    assert list(samples.integers["total_ns"]) == [100, 2_000, 301, 40, 50_000]
+
+
+def test_each_operation_is_prepared_before_its_clock_and_checked_after_it(
+    measured: tuple[Sleeper, SampleColumns],
+) -> None:
+    sleeper, _ = measured
+    assert sleeper.calls[:6] == ["prepare 0", "run 0", "check 0", "prepare 1", "run 1", "check 1"]
+
+
+def test_warmups_come_first_and_are_kept_and_marked(measured: tuple[Sleeper, SampleColumns]) -> None:
+    _, samples = measured
+    assert list(samples.warmup) == [1, 1, 0, 0, 0]
+    assert list(samples.integers["seq"]) == [0, 1, 2, 3, 4]
+
+
+def test_a_failed_operation_is_a_sample_with_its_time_and_reason(
+    measured: tuple[Sleeper, SampleColumns],
+) -> None:
+    sleeper, samples = measured
+    assert samples.failures == {2: Failure("OSError", "odd 2", http_status=503, retries=2)}
+    assert samples.integers["http_status"][2] == 503
+    assert samples.integers["retries"][2] == 2
+    assert samples.integers["size_bytes"][2] == NULL
+    assert sleeper.calls.count("run 2") == 1  # and it is not tried again
+
+
+def test_the_garbage_collector_is_off_only_while_the_clock_runs(
+    measured: tuple[Sleeper, SampleColumns],
+) -> None:
+    sleeper, _ = measured
+    assert sleeper.gc_was_on == [False] * 5
+    assert gc.isenabled()
+
+
+def test_starts_are_as_far_apart_as_the_clock_says(measured: tuple[Sleeper, SampleColumns]) -> None:
+    _, samples = measured
+    started_us = samples.integers["started_us"]
+    # From start to start: the operation, its check (11 µs) and the next preparation (7 µs).
+    assert [b - a for a, b in itertools.pairwise(started_us)] == [18, 20, 7, 18]
+
+
+def test_the_gap_is_the_mean_time_between_operations() -> None:
+    clock = FakeClock()
+    cost = measure(Sleeper(clock, [100, 100]), SampleColumns(), count=2, warmup=0, clock=clock)
+    assert cost.wall_ns == 2 * (7_000 + 100 + 11_000)
+    assert cost.gap_ns == 7_000 + 11_000
+
+
+def test_an_interrupt_is_not_taken_for_a_failed_operation() -> None:
+    clock = FakeClock()
+    sleeper = Sleeper(clock, [0])
+
+    def interrupted(_: int) -> int:
+        raise KeyboardInterrupt
+
+    sleeper._run = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        measure(sleeper, SampleColumns(), count=1, warmup=0, clock=clock)
