@@ -1,0 +1,159 @@
+"""File input and output on a mounted file system that shows a bucket.
+
+A read is open, read to the end, close. A write is open, write, flush, fsync, close: on S3 Files and on
+rclone, fsync returns when the file system has the data, and the bucket gets it later.
+"""
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.access_paths import MountIo
+from configs.targets import MountTarget
+from tasks.access.protocol import Answer, CacheStates, Upload
+from tasks.kernel.errors import LabelError
+from tasks.kernel.samples import Failure
+
+_ANSWER = Answer()
+_MOUNT_TABLE = Path("/proc/self/mountinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """What the mount table says of a path."""
+
+    fstype: str
+    source: str
+    options: str
+
+
+class MountIoPath:
+    """Plain `open`, `read` and `write` below a mount point."""
+
+    cache_states = CacheStates(
+        single="the same file each time: the kernel's page cache and the mount's own may serve it",
+        unique="another file each time; the mount may keep some from an earlier run",
+    )
+
+    def __init__(self, config: MountIo, target: MountTarget) -> None:
+        if target.path is None:
+            message = "the mount target has no path"  # suites and the lab both fill it in
+            raise LabelError(message)
+        self._read_size = config.read_size or -1
+        self._target = target
+        self._root = target.path
+        self._folders: list[Path] = []
+        self._mounted: Mounted
+
+    def connect(self) -> None:
+        """Look up what is mounted, and touch it once.
+
+        Raises:
+            LabelError: if nothing, or another kind of file system, is mounted at the path, or it is dead.
+        """
+        mounted = mounted_at(self._root)
+        if mounted is None:
+            message = f"nothing is mounted at {self._root}: reading there would measure a local folder"
+            raise LabelError(message)
+        if self._target.fstype not in {None, mounted.fstype}:
+            message = (
+                f"{self._root} is a mount of type {mounted.fstype}, but the target says {self._target.fstype}"
+            )
+            raise LabelError(message)
+        try:
+            os.scandir(self._root).close()
+        except OSError as error:
+            message = f"the mount at {self._root} does not answer ({error.strerror}): mount it again"
+            raise LabelError(message) from error
+        self._mounted = mounted
+
+    def proof(self) -> dict[str, str]:
+        """Type, source and options of the mount, from the kernel's table."""
+        return {
+            "client": "open(), read(), write()",
+            "mount_type": self._mounted.fstype,
+            "mount_source": self._mounted.source,
+            "mount_options": self._mounted.options,
+        }
+
+    def list_keys(self, prefix: str) -> list[str]:
+        """Every file below the folder of `prefix`, as the key that it stands for."""
+        top = self._path(prefix.rstrip("/"))
+        below = f"{top}/"
+        cut = len(below)
+        return [
+            f"{prefix}{folder[cut:] + '/' if len(folder) >= cut else ''}{name}"
+            for folder, _, names in os.walk(top, onerror=_raise)
+            for name in names
+        ]
+
+    def read(self, key: str) -> tuple[bytes, object]:
+        """Open, read to the end, close."""
+        with open(self._path(key), "rb", buffering=0) as file:  # noqa: PTH123 - as the experiments did
+            if self._read_size < 0:
+                return file.read(), None
+            pieces = []
+            while piece := file.read(self._read_size):
+                pieces.append(piece)
+        return b"".join(pieces), None
+
+    def write(self, upload: Upload) -> object:
+        """Open, write, flush, fsync, close."""
+        with open(self._path(upload.key), "wb") as file:  # noqa: PTH123 - as the experiments did
+            file.write(upload.payload)
+            file.flush()
+            os.fsync(file.fileno())
+        return None
+
+    def answer(self, native: object) -> Answer:
+        """A file system has no status and shows no retries."""
+        return _ANSWER
+
+    def failure(self, error: Exception) -> Failure:
+        """The error's symbol, such as ENOTCONN."""
+        if isinstance(error, OSError) and error.errno is not None:
+            return Failure(errno.errorcode.get(error.errno, "OSError"), str(error))
+        return Failure(type(error).__name__, str(error))
+
+    def ready_for_writes(self, prefix: str) -> None:
+        """Make the folder, remembering which parts of it are ours to remove."""
+        folder = self._path(prefix.rstrip("/"))
+        missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folders += missing
+
+    def size_of(self, key: str) -> int:
+        """From stat."""
+        return self._path(key).stat().st_size
+
+    def delete(self, keys: list[str]) -> None:
+        """Unlink the files."""
+        for key in keys:
+            self._path(key).unlink()
+
+    def close(self) -> None:
+        """Remove the folders that were made, where they are empty again."""
+        for folder in self._folders:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def _path(self, key: str) -> Path:
+        return self._root / key.removeprefix(self._target.root_prefix)
+
+
+def mounted_at(path: Path) -> Mounted | None:
+    """What the kernel's mount table has at exactly this path; None where nothing is mounted there."""
+    found = None
+    for line in _MOUNT_TABLE.read_text(encoding="utf-8").splitlines():
+        # mountinfo(5): id parent major:minor root MOUNTPOINT options [fields…] - FSTYPE SOURCE options
+        before, _, after = line.partition(" - ")
+        mount_point = before.split()[4].encode().decode("unicode_escape")
+        if mount_point == os.path.realpath(path):
+            fstype, source, options = after.split(" ", 2)
+            found = Mounted(fstype, source, options)  # the last one lies on top
+    return found
+
+
+def _raise(error: OSError) -> None:
+    raise error

@@ -1,0 +1,85 @@
+"""What was read is verified after the clock: other bytes, fewer bytes and lost writes are errors."""
+
+import hashlib
+import zlib
+
+import pytest
+
+from configs.access_paths import NoOp
+from configs.manifest import DatasetObject
+from configs.targets import BucketTarget
+from tasks.access.noop import NoOpPath
+from tasks.access.protocol import Upload
+from tasks.kernel.loop import measure
+from tasks.kernel.samples import SampleColumns
+from tasks.workloads.blob import BlobRead, BlobWrite
+
+PAYLOAD = b"\x00\x01random bytes\xff"
+
+
+@pytest.fixture
+def access() -> NoOpPath:
+    path = NoOpPath(NoOp(), BucketTarget(bucket="unused"))
+    path.write(Upload("k", PAYLOAD))
+    return path
+
+
+def an_object(payload: bytes, key: str = "k") -> DatasetObject:
+    return DatasetObject(key=key, size_bytes=len(payload), sha256=hashlib.sha256(payload).hexdigest())
+
+
+def read(access: NoOpPath, *objects: DatasetObject, count: int = 1) -> SampleColumns:
+    samples = SampleColumns()
+    measure(BlobRead(access, objects, samples), samples, count, warmup=0)
+    return samples
+
+
+def test_the_prepared_bytes_are_no_error(access: NoOpPath) -> None:
+    samples = read(access, an_object(PAYLOAD))
+    assert samples.failures == {}
+    assert list(samples.integers["size_bytes"]) == [len(PAYLOAD)]
+
+
+def test_a_short_read_is_recorded_as_an_error_with_the_size_that_came(access: NoOpPath) -> None:
+    samples = read(access, an_object(PAYLOAD + b"!"))
+    assert samples.failures[0].error == "WrongLength"
+    assert samples.failures[0].message == f"k: {len(PAYLOAD)} bytes came, {len(PAYLOAD) + 1} were prepared"
+    assert samples.integers["size_bytes"][0] == len(PAYLOAD)
+
+
+def test_other_bytes_of_the_same_length_are_an_error(access: NoOpPath) -> None:
+    samples = read(access, an_object(PAYLOAD[::-1]))
+    assert samples.failures[0].error == "WrongBytes"
+
+
+def test_unique_reads_take_another_object_each_time(access: NoOpPath) -> None:
+    for key in ("a", "b", "c"):
+        access.write(Upload(key, PAYLOAD))
+    samples = read(access, *(an_object(PAYLOAD, key) for key in ("a", "b", "c")), count=3)
+    assert [samples.keys[index] for index in samples.object_key] == ["a", "b", "c"]
+
+
+def test_every_write_has_a_key_of_its_own_below_the_prefix_and_is_gone_afterwards(access: NoOpPath) -> None:
+    samples = SampleColumns()
+    write = BlobWrite(access, "p/runs/r/", 64, seed=1, samples=samples)
+    measure(write, samples, count=3, warmup=1)
+    assert access.list_keys("p/runs/r/") == [f"p/runs/r/{seq:06d}.bin" for seq in range(3)]
+    write.verify_and_remove()
+    assert access.list_keys("p/runs/r/") == []
+    assert samples.failures == {}
+    assert access.list_keys("k") == ["k"]
+
+
+def test_a_write_that_is_not_there_afterwards_is_an_error(access: NoOpPath) -> None:
+    samples = SampleColumns()
+    write = BlobWrite(access, "p/", 64, seed=1, samples=samples)
+    measure(write, samples, count=2, warmup=0)
+    access._written["p/000001.bin"] = b"short"
+    write.verify_and_remove()
+    assert {row: failure.error for row, failure in samples.failures.items()} == {1: "WrongLength"}
+
+
+def test_payloads_do_not_compress(access: NoOpPath) -> None:
+    samples = SampleColumns()
+    payload = BlobWrite(access, "p/", 65_536, seed=1, samples=samples).prepare(0).payload
+    assert len(zlib.compress(payload)) > 65_536
