@@ -1,0 +1,92 @@
+"""From what blocks told of themselves to the record of the run."""
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+from configs.run_record import CellRecord, DatasetRecord, Environment, HarnessCost
+from configs.suite import Suite
+from tasks.kernel.environment import machine
+from tasks.venues.session import CellMeasurement, SessionPlan
+
+_PROJECT_ROOT = Path(__file__).resolve().parents[2]
+
+
+def cell_records(measurements: Iterable[CellMeasurement]) -> tuple[CellRecord, ...]:
+    """How each cell ended."""
+    return tuple(
+        CellRecord(
+            config_id=item.cell.config_id,
+            workload_id=item.cell.workload_id,
+            status=item.status,
+            reason=item.reason,
+            cache_state=item.cache_state,
+            proof=item.proof,
+        )
+        for item in measurements
+    )
+
+
+def dataset_records(plan: SessionPlan) -> tuple[DatasetRecord, ...]:
+    """What each dataset held; the same data in several buckets is named once."""
+    records = {}
+    for (_, name), manifest in plan.manifests.items():
+        config = plan.suite.datasets[name]
+        records[name] = DatasetRecord(
+            name=name,
+            kind=config.kind,
+            objects=len(manifest.objects),
+            records=manifest.records,
+            size_bytes=manifest.size_bytes,
+            seed=manifest.seed,
+            source=getattr(config, "source", ""),
+            left_out=manifest.left_out,
+        )
+    return tuple(records.values())
+
+
+def environment(measurements: Iterable[CellMeasurement]) -> Environment:
+    """The machine that measured; this one where nothing was measured."""
+    found = next((item.machine for item in measurements if item.machine is not None), None) or machine()
+    return Environment(git_commit=git_commit(), **asdict(found))
+
+
+def harness_cost(measurements: Iterable[CellMeasurement]) -> HarnessCost | None:
+    """What measuring cost, over all blocks; None where nothing was measured."""
+    costs = [cost for item in measurements for cost in item.costs]
+    if not costs:
+        return None
+    wall_ns = sum(cost.loop.wall_ns for cost in costs)
+    return HarnessCost(
+        timer_resolution_ns=min(cost.timer_resolution_ns for cost in costs),
+        timed_nothing_ns=int(median(cost.timed_nothing_ns for cost in costs)),
+        loop_gap_ns=int(median(cost.loop.gap_ns for cost in costs)),
+        cpu_share=sum(cost.loop.cpu_ns for cost in costs) / wall_ns if wall_ns else 0.0,
+    )
+
+
+def suite_sha256(suite: Suite) -> str:
+    """Of the suite's content: unlike means that a series may have changed its meaning."""
+    return hashlib.sha256(suite.model_dump_json().encode()).hexdigest()
+
+
+def git_commit() -> str:
+    """The checkout's commit, `+dirty` where it has changes, `unknown` outside a checkout or without git."""
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return "unknown"
+    return f"{commit}+dirty" if _git("status", "--porcelain", "--untracked-files=no") else commit
+
+
+def _git(*arguments: str) -> str | None:
+    git = shutil.which("git")
+    if git is None:
+        return None
+    answer = subprocess.run(
+        [git, *arguments], cwd=_PROJECT_ROOT, capture_output=True, text=True, check=False, timeout=10
+    )
+    return answer.stdout.strip() if answer.returncode == 0 else None

@@ -1,0 +1,62 @@
+"""The local venue: every block in a fresh process on this host, ended when it outlives its time."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from configs.block import BlockSpec
+from tasks.kernel.samples import SampleColumns
+from tasks.venues.wire import BlockOutcome, WireError, receive
+
+_PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
+_LAST_LINES = 5
+
+
+class LocalVenue:
+    """Starts `tasks.venues.worker` with the environment that its clients need."""
+
+    def __init__(self, environment: Mapping[str, str], timeout_s: float) -> None:
+        self._environment = {
+            name: value for name, value in environment.items() if not name.startswith("PREFECT_")
+        }
+        self._timeout_s = timeout_s
+
+    def run(self, spec: BlockSpec) -> BlockOutcome:
+        """Measure one block; the death or a time-out of its process is an outcome, never an exception."""
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "tasks.venues.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            cwd=_PROJECT_ROOT,
+        )
+        try:
+            payload, printed = worker.communicate(spec.model_dump_json().encode(), timeout=self._timeout_s)
+        except subprocess.TimeoutExpired:
+            return _failed(f"the block did not end within {self._timeout_s:g} s and was stopped")
+        finally:
+            worker.kill()
+            worker.wait()
+        if worker.returncode != 0:
+            return _failed(f"the measuring process ended with {_how(worker.returncode)}: {_tail(printed)}")
+        try:
+            return receive(payload)
+        except WireError as error:
+            return _failed(f"the measuring process answered wrongly: {error}; {_tail(printed)}")
+
+
+def _failed(reason: str) -> BlockOutcome:
+    return BlockOutcome("failed", SampleColumns(), reason)
+
+
+def _how(returncode: int) -> str:
+    return f"signal {-returncode}" if returncode < 0 else f"exit status {returncode}"
+
+
+def _tail(printed: bytes) -> str:
+    lines = printed.decode(errors="replace").strip().splitlines()[-_LAST_LINES:]
+    return os.linesep.join(lines) or "it printed nothing"

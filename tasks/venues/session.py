@@ -1,0 +1,145 @@
+"""A measuring session: the blocks of all cells, interleaved, and what became of each cell.
+
+Each cell is handed on as soon as its last block has ended, and what is unfinished when the session is
+interrupted is handed on as well, so that nothing measured is lost.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from configs.block import BlockSpec
+from configs.manifest import DatasetObject, Manifest
+from configs.run_record import RunIdentity
+from configs.suite import Cell, Suite
+from configs.workloads import BlobRead, BlobWrite
+from tasks.kernel.environment import Machine
+from tasks.kernel.samples import SampleColumns
+from tasks.kernel.schedule import interleaved, share
+from tasks.venues.wire import BlockCost, BlockOutcome
+
+
+class Venue(Protocol):
+    """Where blocks run."""
+
+    def run(self, spec: BlockSpec) -> BlockOutcome:
+        """Measure one block; whatever goes wrong is an outcome."""
+
+
+@dataclass(slots=True)
+class CellMeasurement:
+    """What is known of one cell so far."""
+
+    cell: Cell
+    status: Literal["measured", "skipped", "failed"] = "measured"
+    reason: str = ""
+    cache_state: str = ""
+    proof: dict[str, str] = field(default_factory=dict)
+    machine: Machine | None = None
+    costs: list[BlockCost] = field(default_factory=list)
+    blocks: list[tuple[int, SampleColumns]] = field(default_factory=list)
+
+    def add(self, block: int, outcome: BlockOutcome) -> None:
+        """Take in one block."""
+        self.status, self.reason = outcome.status, outcome.reason
+        self.cache_state = outcome.cache_state or self.cache_state
+        self.proof = outcome.proof or self.proof
+        self.machine = outcome.machine or self.machine
+        if outcome.cost is not None:
+            self.costs.append(outcome.cost)
+        if len(outcome.samples):
+            self.blocks.append((block, outcome.samples))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """All that a session needs to know."""
+
+    run: RunIdentity
+    suite: Suite
+    seed: int
+    manifests: dict[tuple[str, str], Manifest]
+    """What was prepared, by the id of its bucket target and the name of the dataset."""
+    skipped: Mapping[str, str]
+    """Reasons by the id of a target that cannot be reached here, such as a mount that cannot be made."""
+
+
+def measure_cells(
+    plan: SessionPlan,
+    venue: Venue,
+    on_block: Callable[[int, int, str], None],
+    on_cell: Callable[[CellMeasurement], None],
+) -> tuple[CellMeasurement, ...]:
+    """Measure every cell of a suite.
+
+    Args:
+        plan: what to measure.
+        venue: where.
+        on_block: told before each block: how many have ended, of how many, and the next one's cell.
+        on_cell: given each cell once, when nothing more is to be expected of it.
+    """
+    measurements = {cell.cell_id: CellMeasurement(cell) for cell in plan.suite.cells()}
+    rounds = interleaved(plan.suite.cells(), plan.suite.blocks, plan.seed)
+    waiting = dict.fromkeys(measurements, plan.suite.blocks)
+    try:
+        for ended, (block, cell) in enumerate(rounds):
+            measurement = measurements[cell.cell_id]
+            waiting[cell.cell_id] -= 1
+            if measurement.status == "measured":
+                on_block(ended, len(rounds), cell.cell_id)
+                measurement.add(block, _run(plan, venue, cell, block))
+            if waiting[cell.cell_id] == 0:
+                del waiting[cell.cell_id]
+                on_cell(measurement)
+        on_block(len(rounds), len(rounds), "")
+    finally:
+        for cell_id in waiting:
+            if measurements[cell_id].blocks:
+                on_cell(measurements[cell_id])
+    return tuple(measurements.values())
+
+
+def _run(plan: SessionPlan, venue: Venue, cell: Cell, block: int) -> BlockOutcome:
+    reason = plan.skipped.get(cell.configuration.target)
+    if reason is not None:
+        return BlockOutcome("skipped", SampleColumns(), reason)
+    return venue.run(block_spec(plan, cell, block))
+
+
+def block_spec(plan: SessionPlan, cell: Cell, block: int) -> BlockSpec:
+    """What the worker of one block is told."""
+    workload = cell.workload
+    blocks = plan.suite.blocks
+    bucket_id = plan.suite.bucket_id(cell.configuration.target)
+    objects: tuple[DatasetObject, ...] = ()
+    read_prefix = ""
+    if not isinstance(workload, BlobWrite):
+        manifest = plan.manifests[bucket_id, workload.dataset]
+        objects, read_prefix = manifest.objects, manifest.prefix
+        if isinstance(workload, BlobRead):
+            objects = _blobs(manifest, workload, blocks, block)
+    return BlockSpec(
+        run=plan.run,
+        cell=cell,
+        block=block,
+        iterations=share(workload.iterations, blocks, block),
+        warmup=share(workload.warmup, blocks, block),
+        seed=plan.seed,
+        objects=objects,
+        read_prefix=read_prefix,
+        write_prefix=f"{run_prefix(plan, bucket_id)}{cell.config_id}/{cell.workload_id}/{block:03d}/",
+    )
+
+
+def run_prefix(plan: SessionPlan, bucket_id: str) -> str:
+    """The key prefix, with its trailing slash, below which this run writes, and nobody else does."""
+    return f"{plan.suite.bucket(bucket_id).prefix}/runs/{plan.run.run_id}/"
+
+
+def _blobs(manifest: Manifest, workload: BlobRead, blocks: int, block: int) -> tuple[DatasetObject, ...]:
+    """One object for all, or for each block the objects that no other block of the cell reads."""
+    single, *unique = manifest.objects
+    if workload.read_mode == "single":
+        return (single,)
+    start = sum(share(workload.iterations, blocks, earlier) for earlier in range(block))
+    return tuple(unique[start : start + share(workload.iterations, blocks, block)])

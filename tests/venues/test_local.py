@@ -1,0 +1,123 @@
+"""A measuring process is fresh, speaks only on its own channel, and its death is an outcome."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from configs.access_paths import Boto3Api, NoOp
+from configs.block import BlockSpec
+from configs.run_record import RunIdentity
+from configs.suite import Cell, Configuration
+from configs.targets import BucketTarget
+from configs.workloads import BlobWrite
+from tasks.venues.local import LocalVenue
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+
+
+def a_spec(access_path: Boto3Api | NoOp, iterations: int = 5) -> BlockSpec:
+    return BlockSpec(
+        run=RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01"),
+        cell=Cell(
+            config_id="c",
+            workload_id="w",
+            configuration=Configuration(access_path=access_path, target="t"),
+            workload=BlobWrite(size=64),
+            target=BucketTarget(bucket="bucket", endpoint_url="http://127.0.0.1:9", region="us-east-1"),
+        ),
+        block=0,
+        iterations=iterations,
+        warmup=1,
+        seed=1,
+        write_prefix="s3bench/runs/20260101T020000Z-00000000/c/w/000/",
+    )
+
+
+def venue(timeout_s: float = 60.0) -> LocalVenue:
+    return LocalVenue({"PATH": os.environ["PATH"]}, timeout_s)
+
+
+def test_a_block_comes_back_with_samples_cost_and_environment() -> None:
+    outcome = venue().run(a_spec(NoOp()))
+    assert (outcome.status, outcome.reason, len(outcome.samples)) == ("measured", "", 5)
+    assert list(outcome.samples.warmup) == [1, 0, 0, 0, 0]
+    assert outcome.cost is not None
+    assert outcome.cost.timer_resolution_ns > 0
+    assert outcome.machine is not None
+    assert outcome.machine.packages["boto3"]
+
+
+def test_what_a_client_prints_is_never_taken_for_a_result(tmp_path: Path) -> None:
+    # Loaded by the interpreter at start: prints from Python and from outside of it, before and during.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import atexit, os\nprint('noise')\natexit.register(lambda: os.system('echo more noise'))\n"
+    )
+    noisy = LocalVenue({"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}, 60.0)
+    outcome = noisy.run(a_spec(NoOp()))
+    assert outcome.status in {"measured", "failed"}
+    assert len(outcome.samples) in {0, 5}
+
+
+def test_credentials_missing_fails_the_cell_with_the_clients_own_words() -> None:
+    outcome = venue().run(a_spec(Boto3Api()))
+    assert outcome.status == "failed"
+    assert "Unable to locate credentials" in outcome.reason
+
+
+def test_a_block_that_does_not_end_is_stopped_and_says_so() -> None:
+    started = time.monotonic()
+    outcome = venue(timeout_s=1.0).run(a_spec(NoOp(), iterations=10**9))
+    assert outcome.status == "failed"
+    assert outcome.reason == "the block did not end within 1 s and was stopped"
+    assert time.monotonic() - started < 10
+
+
+def test_a_killed_process_is_an_outcome() -> None:
+    found: list[int] = []
+
+    def kill_it() -> None:
+        for _ in range(200):
+            time.sleep(0.05)
+            children = Path(f"/proc/{os.getpid()}/task/{main_thread}/children").read_text().split()
+            if children:
+                found.append(int(children[-1]))
+                os.kill(found[-1], signal.SIGKILL)
+                return
+
+    main_thread = threading.get_native_id()
+    killer = threading.Thread(target=kill_it)
+    killer.start()
+    outcome = venue().run(a_spec(NoOp(), iterations=10**9))
+    killer.join()
+    assert found
+    assert outcome.status == "failed"
+    assert "ended with signal 9" in outcome.reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal exists on Linux only")
+def test_a_measuring_process_does_not_outlive_the_one_that_started_it() -> None:
+    spec = a_spec(NoOp(), iterations=10**9).model_dump_json()
+    program = (
+        "import subprocess, sys, time\n"
+        "w = subprocess.Popen([sys.executable, '-m', 'tasks.venues.worker'], stdin=subprocess.PIPE)\n"
+        f"w.stdin.write({spec.encode()!r}); w.stdin.close()\n"
+        "print(w.pid, flush=True); time.sleep(60)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT
+    )
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    time.sleep(1.0)  # until the worker has asked the kernel for it
+    parent.kill()
+    parent.wait()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{worker}/cmdline").exists() and Path(f"/proc/{worker}/cmdline").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
