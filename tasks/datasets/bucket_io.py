@@ -1,0 +1,110 @@
+"""Requests to S3 that preparing a dataset makes, with failures told in words that help.
+
+Every function raises UserError, naming the bucket and the endpoint, where a request fails for good. The
+client's own bounded retries are the only ones.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    SSOError,
+)
+
+from configs.errors import UserError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import ObjectTypeDef
+
+_DELETE_BATCH: Final = 1000
+"""The most keys that one DeleteObjects request may name (Amazon S3 API reference)."""
+
+_CREDENTIAL_ERRORS: Final = (
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    SSOError,
+)
+
+_HINTS: Final = {
+    "NoSuchBucket": "create the bucket, or correct its name",
+    "AccessDenied": "allow it to these credentials: listing, reading, writing and deleting below the prefix",
+    "AllAccessDisabled": "use another bucket",
+    "InvalidAccessKeyId": "use credentials of this endpoint",
+    "SignatureDoesNotMatch": "use credentials of this endpoint",
+    "ExpiredToken": "sign in again: the credentials have expired",
+    "PermanentRedirect": "give the bucket's own region",
+    "AuthorizationHeaderMalformed": "give the bucket's own region",
+    "InternalError": "look at the server: its disk may be full or read-only",
+}
+_NO_CREDENTIALS: Final = "set up credentials, for example with `aws configure` or AWS_PROFILE"
+_NO_ANSWER: Final = "check that the endpoint is right and answers"
+
+
+@contextmanager
+def explained(action: str, endpoint_url: str = "") -> Iterator[None]:
+    """Tell a failed request as a UserError: `cannot <action> at <endpoint>: <what S3 said>: <what to do>`."""
+    where = f" at {endpoint_url}" if endpoint_url else ""
+    try:
+        yield
+    except ClientError as error:
+        answer = error.response.get("Error", {})
+        code = answer.get("Code", "unknown error")
+        hint = _HINTS.get(code, "see what the server says of it")
+        message = f"{code} {answer.get('Message', '')}".rstrip(" .")
+        raise UserError(f"cannot {action}{where}: {message}: {hint}") from error
+    except BotoCoreError as error:
+        hint = _NO_CREDENTIALS if isinstance(error, _CREDENTIAL_ERRORS) else _NO_ANSWER
+        raise UserError(f"cannot {action}{where}: {str(error).rstrip('.')}: {hint}") from error
+
+
+def objects_below(client: "S3Client", bucket: str, prefix: str) -> "Iterator[ObjectTypeDef]":
+    """List every object whose key starts with `prefix`, page by page."""
+    with explained(f"list s3://{bucket}/{prefix}", client.meta.endpoint_url):
+        for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            yield from page.get("Contents", [])
+
+
+def sizes_below(client: "S3Client", bucket: str, prefix: str) -> dict[str, int]:
+    """The size in bytes of every object below `prefix`, by its whole key."""
+    return {entry["Key"]: entry["Size"] for entry in objects_below(client, bucket, prefix)}
+
+
+def get_if_there(client: "S3Client", bucket: str, key: str) -> bytes | None:
+    """The bytes of an object, or None where there is none."""
+    with explained(f"read s3://{bucket}/{key}", client.meta.endpoint_url):
+        try:
+            return client.get_object(Bucket=bucket, Key=key)["Body"].read()
+        except client.exceptions.NoSuchKey:
+            return None
+
+
+def put(client: "S3Client", bucket: str, key: str, body: bytes) -> None:
+    """Write one object in one request."""
+    with explained(f"write s3://{bucket}/{key}", client.meta.endpoint_url):
+        client.put_object(Bucket=bucket, Key=key, Body=body)
+
+
+def delete(client: "S3Client", bucket: str, keys: Sequence[str]) -> None:
+    """Delete objects by their whole keys; one that is already gone is no error."""
+    for start in range(0, len(keys), _DELETE_BATCH):
+        batch = keys[start : start + _DELETE_BATCH]
+        action = f"delete s3://{bucket}/{batch[0]}"
+        with explained(action, client.meta.endpoint_url):
+            answer = client.delete_objects(
+                Bucket=bucket, Delete={"Objects": [{"Key": key} for key in batch], "Quiet": True}
+            )
+        for failure in answer.get("Errors", [])[:1]:
+            raise UserError(
+                f"cannot delete s3://{bucket}/{failure.get('Key', '')} at {client.meta.endpoint_url}: "
+                f"{failure.get('Code', '')} {failure.get('Message', '')}: {_HINTS['AccessDenied']}"
+            )
