@@ -1,0 +1,56 @@
+"""The plan of a suite, as a table: what would run, and what it would cost."""
+
+from rich.console import Console
+from rich.table import Table
+
+from configs.suite import Suite
+from tasks.workloads.plan import SuitePlan, cost_of
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP = 1024
+
+
+def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
+    """Print what a suite would do."""
+    console.print(f"[bold]{suite.name}[/bold]: {len(plan.cells)} cells in {suite.blocks} blocks each")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("workload", overflow="fold")
+    table.add_column("configuration", overflow="fold")
+    for name in ("operations", "requests", "read", "written"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for cell in plan.cells:
+        requests = cell.requests
+        total = None if requests is None else requests.get + requests.put + requests.list + requests.head
+        table.add_row(
+            cell.cell.workload_id,
+            cell.cell.config_id,
+            f"{cell.operations:,}",
+            "not known" if total is None else f"{total:,}",
+            "not known" if cell.bytes_read is None else _size(cell.bytes_read),
+            _size(cell.bytes_written),
+        )
+    console.print(table)
+    counts = plan.requests
+    console.print(
+        f"prepared once: {_size(plan.prepared_bytes)}; in all {counts.get:,} GET, {counts.put:,} PUT, "
+        f"{counts.list:,} LIST, {counts.head:,} HEAD, {counts.delete:,} DELETE"
+    )
+    for what in plan.unknown:
+        console.print(f"not counted: {what}", markup=False)
+    console.print(cost_line(suite, plan), markup=False)
+
+
+def cost_line(suite: Suite, plan: SuitePlan) -> str:
+    """What the run would cost at list prices, or that it costs nothing."""
+    if suite.lab:
+        return "cost: none, since it runs in the local lab"
+    cost = cost_of(suite, plan)
+    unknown = f"; unknown: {'; '.join(cost.unknown)}" if cost.unknown else ""
+    return f"cost: about {cost.usd:.4f} USD for requests and a month's storage{unknown}"
+
+
+def _size(size_bytes: int) -> str:
+    value, unit = float(size_bytes), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"

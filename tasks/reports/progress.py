@@ -1,0 +1,77 @@
+"""What long work says while it runs: on a terminal a bar, elsewhere a line now and then.
+
+A bar is drawn only when something is reported, never from a thread of its own: a thread that redraws
+would run beside what is being measured.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+
+class Reporter(Protocol):
+    """Is told how far work has come."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+    def advance(self, stage: str, done: int, total: int, detail: str) -> None:
+        """`done` of `total` parts of a stage have ended; `detail` is what comes next."""
+
+
+class LineReporter:
+    """Writes a line when a stage begins, at every tenth of it, and when it ends."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._said: tuple[str, int] = ("", -1)
+
+    def note(self, text: str) -> None:
+        """A line."""
+        self._write(text)
+
+    def advance(self, stage: str, done: int, total: int, detail: str) -> None:
+        """A line, where a new tenth has begun."""
+        tenth = 10 * done // total if total else 10
+        if (stage, tenth) != self._said:
+            self._said = (stage, tenth)
+            self._write(f"{stage}: {done} of {total}")
+
+
+class BarReporter:
+    """A bar per stage on a terminal."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bars: dict[str, TaskID] = {}
+
+    def note(self, text: str) -> None:
+        """A line above the bars."""
+        self._progress.console.print(text)
+
+    def advance(self, stage: str, done: int, total: int, detail: str) -> None:
+        """Draw the stage's bar anew."""
+        if stage not in self._bars:
+            self._bars[stage] = self._progress.add_task(stage, total=total, detail=detail)
+        self._progress.update(self._bars[stage], completed=done, total=total, detail=detail)
+        self._progress.refresh()
+
+
+@contextmanager
+def reporter(console: Console) -> Iterator[Reporter]:
+    """Bars where the console is a terminal, lines elsewhere."""
+    if not console.is_terminal:
+        yield LineReporter(lambda text: console.print(text, soft_wrap=True, markup=False))
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
+    )
+    with Progress(*columns, console=console, auto_refresh=False) as progress:
+        yield BarReporter(progress)

@@ -1,0 +1,232 @@
+"""A whole report from a run: its head, its workloads, what went wrong, and what measuring cost."""
+
+from typing import TYPE_CHECKING, Final
+
+from tasks.reports import wording
+from tasks.reports.document import Document, Section, Table
+from tasks.reports.workload_section import workload_section
+
+if TYPE_CHECKING:
+    from configs.run_record import DatasetRecord, RunRecord
+    from tasks.reports.view import Report
+    from tasks.stats.failures import FailureKind
+
+_RULES: Final = (
+    "Only the operation stands between the two readings of the clock: clients, payloads, checks are outside.",
+    "Every operation gives a sample: warm-ups are marked, failures are kept with their type and status.",
+    "What was read is checked against the dataset's manifest; a mismatch makes the sample an error.",
+    "The order of the blocks is shuffled with the run's seed and interleaved, so that drift hits all alike.",
+    "Quantiles are nearest rank, from samples, never averaged; their intervals are of order statistics.",
+    "A ratio is the geometric mean over paired blocks with a t interval; unlike cells are not compared.",
+)
+
+_SIGNS: Final = (
+    "≥ x: the true quantile lies above x with 97.5 % confidence; how far, so small a sample cannot say.",
+    "(x): the sample's own quantile; the sample is too small for any bound.",
+    "ratio: the geometric mean of the ratios of p50, paired by block, with a t interval over the blocks.",
+    "verdict: of twenty intervals between equal configurations, one misses 1 by chance.",
+)
+_INCOMPLETE: Final = (
+    "INCOMPLETE: this run ended before it could write its record. Below is what it had measured until then; "
+    "where it was measured, and whether in the local lab, is not known."
+)
+
+
+def document(report: "Report") -> Document:
+    """The report as text, in the order in which it is read."""
+    record = report.record
+    closing = [_wrong_section(report)]
+    method = [Section("Rules", sentences=_RULES)]
+    if record:
+        closing = [_data_section(record), *closing, _cost_section(record)]
+        method += [_environment_section(record), _proof_section(record)]
+    return Document(
+        title=f"Run {wording.printable(report.run_id)}",
+        alerts=_alerts(report),
+        facts=_facts(record) if record else (),
+        sections=(
+            *(workload_section(report, workload_id) for workload_id in report.workload_ids),
+            *([Section("How to read these tables", sentences=_SIGNS)] if report.series else []),
+            *(section for section in closing if section.tables),
+        ),
+        method=tuple(method),
+    )
+
+
+def _alerts(report: "Report") -> tuple[str, ...]:
+    record = report.record
+    if record is None:
+        return (_INCOMPLETE,)
+    alerts = []
+    if failed := [cell.cell_id for cell in record.failed_cells]:
+        alerts.append(
+            f"FAILED CELLS: {len(failed)} of {len(record.cells)}: {', '.join(failed)}. Reasons are below."
+        )
+    if not report.summaries:
+        alerts.append("NOTHING was measured.")
+    if record.lab:
+        alerts.append("LOCAL LAB: these numbers describe this machine, not Amazon S3.")
+    return tuple(alerts)
+
+
+def _facts(record: "RunRecord") -> tuple[tuple[str, str], ...]:
+    return (
+        ("Suite", f"{record.suite} (sha256 {record.suite_sha256[:12]})"),
+        ("Night", record.dt),
+        ("Measured", f"{record.started_at:%Y-%m-%d %H:%M:%S} to {record.ended_at:%H:%M:%S} UTC"),
+        ("Seed", f"{record.seed}"),
+        ("Blocks", f"{record.blocks} of each cell"),
+        ("Baseline", record.baseline),
+        ("Commit", wording.printable(record.environment.git_commit)),
+    )
+
+
+def _data_section(record: "RunRecord") -> Section:
+    datasets = tuple((dataset.name, dataset.kind, _held(dataset)) for dataset in record.datasets)
+    left_out = tuple(
+        (dataset.name, f"{item.count:,}", wording.printable(f"{item.reason}, such as {item.example}"))
+        for dataset in record.datasets
+        for item in dataset.left_out
+    )
+    cells = tuple(
+        (cell.config_id, cell.workload_id, cell.status, wording.printable(cell.cache_state) or "not stated")
+        for cell in record.cells
+    )
+    tables = (
+        Table("Datasets", ("Dataset", "kind", "holds"), datasets, frozenset({1, 2})),
+        Table("Left out of datasets", ("Dataset", "objects", "reason"), left_out, frozenset({2})),
+        Table(
+            "Cells and what may hold their bytes when a read begins",
+            ("Configuration", "workload", "status", "cache state"),
+            cells,
+            frozenset({1, 2, 3}),
+        ),
+    )
+    return Section("Data and cells", tables=tuple(table for table in tables if table.rows))
+
+
+def _held(dataset: "DatasetRecord") -> str:
+    held = wording.counts(dataset.objects, dataset.records or None, dataset.size_bytes)
+    seed = "" if dataset.seed is None else f", seed {dataset.seed}"
+    source = f", from {dataset.source}" if dataset.source else ""
+    return wording.printable(held + seed + source)
+
+
+def _wrong_section(report: "Report") -> Section:
+    cells = tuple(
+        (failure.config_id, failure.workload_id, failure.outcome, wording.printable(failure.reason))
+        for failure in report.cell_failures
+    )
+    kinds = tuple(
+        (
+            f"{kind.config_id}/{kind.workload_id}",
+            _kind(kind),
+            f"{kind.count:,}",
+            wording.printable(kind.example),
+        )
+        for kind in report.failures
+    )
+    tables = (
+        Table(
+            "Skipped and failed cells",
+            ("Configuration", "workload", "outcome", "reason"),
+            cells,
+            frozenset({1, 2, 3}),
+        ),
+        Table(
+            "Failed operations",
+            ("Cell", "error", "count", "example"),
+            kinds,
+            frozenset({1, 3}),
+        ),
+    )
+    return Section("What went wrong", tables=tuple(table for table in tables if table.rows))
+
+
+def _kind(kind: "FailureKind") -> str:
+    status = f", HTTP {kind.http_status}" if kind.http_status else ""
+    warmups = f", {kind.warmups:,} of them warm-ups" if kind.warmups else ""
+    return f"{kind.operation}: {wording.printable(kind.error)}{status}{warmups}"
+
+
+def _cost_section(record: "RunRecord") -> Section:
+    return Section(
+        "What measuring cost",
+        tables=(*([_harness_table(record)] if record.harness else []), _timing_table(record)),
+    )
+
+
+def _harness_table(record: "RunRecord") -> Table:
+    cost = record.harness
+    rows = (
+        ()
+        if cost is None
+        else (
+            ("Smallest step of the clock", wording.short_duration(cost.timer_resolution_ns)),
+            ("Timing nothing, p50: part of every sample", wording.short_duration(cost.timed_nothing_ns)),
+            ("Between two operations, checks included", wording.short_duration(cost.loop_gap_ns)),
+            ("Share of one processor while measuring", wording.share(cost.cpu_share, 1)),
+        )
+    )
+    return Table("The harness's own overhead", ("What", "value"), rows)
+
+
+def _timing_table(record: "RunRecord") -> Table:
+    timing = record.timing
+    rows = [
+        (name, wording.duration(part_ms), wording.share(part_ms, timing.wall_ms))
+        for name, part_ms in (
+            ("Preparing data", timing.prepare_ms),
+            ("Measuring", timing.measure_ms),
+            ("Orchestration: all the rest", timing.orchestration_ms),
+            ("of which starting the server", timing.server_start_ms),
+        )
+    ]
+    if record.cells:
+        per_cell_ms = timing.orchestration_ms / len(record.cells)
+        rows.append(
+            (
+                "Orchestration per cell",
+                wording.duration(per_cell_ms),
+                wording.share(per_cell_ms, timing.wall_ms),
+            )
+        )
+    rows.append(
+        ("Whole run", wording.duration(timing.wall_ms), wording.share(timing.wall_ms, timing.wall_ms))
+    )
+    return Table("Where the time went", ("What", "time", "share"), tuple(rows))
+
+
+def _environment_section(record: "RunRecord") -> Section:
+    environment = record.environment
+    machine = (
+        ("Processor", f"{environment.cpu_model}, {environment.cpu_count} logical"),
+        ("Memory", f"{environment.memory_bytes / 2**30:.1f} GiB"),
+        ("Machine", environment.machine),
+        ("Kernel", environment.kernel),
+        ("Python", environment.python),
+        ("Git commit", environment.git_commit),
+        ("Suite SHA-256", record.suite_sha256),
+        ("Seed", f"{record.seed}"),
+        ("Result schema", f"version {record.schema_version}"),
+    )
+    packages = tuple(sorted(environment.packages.items()))
+    tables = (
+        Table("Environment", ("What", "value"), _printable(machine), frozenset({1})),
+        Table("Versions", ("Package", "version"), _printable(packages), frozenset({1})),
+    )
+    return Section("Environment", tables=tuple(table for table in tables if table.rows))
+
+
+def _proof_section(record: "RunRecord") -> Section:
+    rows = tuple((cell.cell_id, what, seen) for cell in record.cells for what, seen in cell.proof.items())
+    table = Table("What really ran", ("Cell", "what", "observed"), _printable(rows), frozenset({1, 2}))
+    return Section(
+        "Proof of labels",
+        sentences=() if rows else ("No cell recorded a proof.",),
+        tables=(table,) if rows else (),
+    )
+
+
+def _printable(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(wording.printable(cell) for cell in row) for row in rows)

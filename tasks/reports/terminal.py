@@ -1,0 +1,98 @@
+"""The report on a terminal, readable from 80 columns on, with colours or without, and through a pipe.
+
+Text comes from data, so that nothing of it is read as rich's markup. Figures never wrap and are never cut
+off: where a line is short, the words beside them wrap instead.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.rule import Rule
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tasks.reports.run_sections import document
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tasks.reports.document import Section, Table
+    from tasks.reports.view import Report
+
+_ALERT_STYLES: Final = {"LOCAL": "bold yellow"}
+_LEAST_WORDS: Final = 8
+"""Columns that words are folded into at the least."""
+_GOOD_OR_BAD: Final = {"faster": "green", "slower": "red", "failed": "bold red", "skipped": "yellow"}
+
+
+def render(report: "Report", console: "Console") -> None:
+    """Print the report."""
+    shown = document(report)
+    console.print(Rule(Text(shown.title, style="bold")))
+    for alert in shown.alerts:
+        _print_alert(alert, console)
+    if shown.facts:
+        facts = Grid.grid(padding=(0, 2))
+        for name, value in shown.facts:
+            facts.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
+        console.print(facts)
+    for section in shown.sections:
+        _print_section(section, console)
+    console.print()
+
+
+def _print_alert(alert: str, console: "Console") -> None:
+    style = _ALERT_STYLES.get(alert.split(maxsplit=1)[0], "bold red")
+    console.print(Text(f"! {alert}", style=style, overflow="fold"))
+
+
+def _print_section(section: "Section", console: "Console") -> None:
+    console.print()
+    console.print(Rule(Text(section.heading, style="bold"), align="left", style="dim"))
+    for alert in section.alerts:
+        _print_alert(alert, console)
+    for sentence in section.sentences:
+        console.print(Text(sentence))
+    for table in section.tables:
+        console.print()
+        console.print(Text(table.title, style="bold"))
+        console.print(_grid(table, console.width), crop=False)
+
+
+def _grid(table: "Table", console_width: int) -> Grid:
+    least = _least_width(table)
+    grid = Grid(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+        width=least if least > console_width else None,
+    )
+    for place, name in enumerate(table.header):
+        words = place == 0 or place in table.prose
+        grid.add_column(
+            Text(name),
+            justify="left" if words else "right",
+            no_wrap=not words,
+            overflow="fold",
+        )
+    for row in table.rows:
+        grid.add_row(*(Text(cell, style=_style(cell), overflow="fold") for cell in row))
+    return grid
+
+
+def _least_width(table: "Table") -> int:
+    """The columns that a table needs with its figures whole and its words folded.
+
+    Where a line is shorter still, the table runs over it: rich would cut the figures off silently.
+    """
+    columns = zip(table.header, *table.rows, strict=True)
+    return sum(
+        2 + (_LEAST_WORDS if place == 0 or place in table.prose else max(map(len, column)))
+        for place, column in enumerate(columns)
+    )
+
+
+def _style(cell: str) -> str:
+    return _GOOD_OR_BAD.get(cell.split(",", maxsplit=1)[0], "")

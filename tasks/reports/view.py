@@ -1,0 +1,76 @@
+"""Everything that a report of one run shows, computed once and shared by the terminal and the HTML page."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tasks.stats.agreement import Agreement, agreements_of
+from tasks.stats.failures import CellFailure, FailureKind, cell_failures, failure_kinds
+from tasks.stats.ratios import Comparison, compare_series
+from tasks.stats.series import Series, split
+from tasks.stats.summaries import summaries_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from configs.run_record import RunRecord
+    from tasks.stats.summary_types import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run, ready to be shown; cells stand in the order of the suite."""
+
+    run_id: str
+    record: "RunRecord | None"
+    """None: the run is incomplete, since it was stopped before it could write its record."""
+    baseline_id: str | None
+    """None where there is no configuration at all."""
+    series: tuple[Series, ...]
+    summaries: "tuple[Summary, ...]"
+    comparison: Comparison
+    agreements: tuple[Agreement, ...]
+    failures: tuple[FailureKind, ...]
+    cell_failures: tuple[CellFailure, ...]
+
+    @property
+    def workload_ids(self) -> tuple[str, ...]:
+        """The workloads with samples."""
+        return tuple(dict.fromkeys(one.workload_id for one in self.series))
+
+
+def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -> Report:
+    """Compute a report from a run's record, None where it has none, and its samples.
+
+    The baseline is the record's. Without a record it is the first configuration with a successful
+    operation, in alphabetical order.
+    """
+    series = _in_suite_order(split(samples), record)
+    baseline_id = record.baseline if record else min((one.config_id for one in series if one.n), default=None)
+    return Report(
+        run_id=run_id,
+        record=record,
+        baseline_id=baseline_id,
+        series=series,
+        summaries=tuple(summary for one in series for summary in summaries_of(one)),
+        comparison=compare_series(series, baseline_id) if baseline_id else Comparison((), ()),
+        agreements=tuple(agreements_of(series)),
+        failures=tuple(failure_kinds(samples)),
+        cell_failures=_cell_failures(record, samples),
+    )
+
+
+def _in_suite_order(series: list[Series], record: "RunRecord | None") -> tuple[Series, ...]:
+    cells = record.cells if record else ()
+    places = {(cell.workload_id, cell.config_id): place for place, cell in enumerate(cells)}
+    return tuple(sorted(series, key=lambda one: places.get((one.workload_id, one.config_id), len(places))))
+
+
+def _cell_failures(record: "RunRecord | None", samples: "pa.Table") -> tuple[CellFailure, ...]:
+    """From the record, which has every cell; without one from the rows that stand for whole cells."""
+    if record is None:
+        return tuple(cell_failures(samples))
+    return tuple(
+        CellFailure(cell.config_id, cell.workload_id, cell.status, cell.reason or "no reason was given")
+        for cell in record.cells
+        if cell.status != "measured"
+    )

@@ -1,0 +1,111 @@
+"""How figures are written: the one place, so that no two reports can show a number differently."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from tasks.kernel.samples import STAGES
+
+if TYPE_CHECKING:
+    from tasks.stats.summary_types import Quantile, Ratio
+
+NONE: Final = "–"
+STAGE_NAMES: Final = {stage: stage.removesuffix("_ns") for stage in STAGES}
+
+
+def three_digits(value: float) -> str:
+    """A figure with three significant digits, never in powers of ten: `0.0512`, `5.12`, `51.2`, `5,123`."""
+    if value == 0:
+        return "0"
+    exact = Decimal(value)
+    decimals = max(0, 2 - exact.adjusted())
+    rounded = round(exact, decimals)
+    if rounded.adjusted() > exact.adjusted():  # 9.996 became 10.00: one digit too many
+        decimals = max(0, decimals - 1)
+    return f"{rounded:,.{decimals}f}"
+
+
+def milliseconds(time_ns: float) -> str:
+    """Nanoseconds as milliseconds with three significant digits, without the unit."""
+    return three_digits(time_ns / 1e6)
+
+
+def duration(time_ms: float) -> str:
+    """A wall time for people: `83 ms`, `4.2 s`, `6 min 05 s`."""
+    if time_ms < 1000:  # noqa: PLR2004 - a second
+        return f"{three_digits(time_ms)} ms"
+    seconds = time_ms / 1000
+    if seconds < 120:  # noqa: PLR2004 - two minutes
+        return f"{seconds:,.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def short_duration(time_ns: float) -> str:
+    """A time of the harness: nanoseconds below ten microseconds, then microseconds, then milliseconds."""
+    if time_ns < 10_000:  # noqa: PLR2004 - ten microseconds
+        return f"{time_ns:,.0f} ns"
+    if time_ns < 1_000_000:  # noqa: PLR2004 - a millisecond
+        return f"{three_digits(time_ns / 1e3)} µs"
+    return f"{three_digits(time_ns / 1e6)} ms"
+
+
+def quantile(value: "Quantile") -> str:
+    """A quantile in milliseconds, as far as the sample supports it.
+
+    `12.3` where both bounds of its 95 % interval exist; `≥ 11.9`, the lower bound, where only that one
+    does; `(12.3)`, the sample's own, where the sample is too small for any.
+    """
+    if value.low_ns is None:
+        return f"({milliseconds(value.value_ns)})"
+    if value.high_ns is None:
+        return f"≥ {milliseconds(value.low_ns)}"
+    return milliseconds(value.value_ns)
+
+
+def quantile_interval(value: "Quantile") -> str:
+    """The 95 % interval of a quantile in milliseconds: `11.9 to 12.8`, `≥ 11.9`, or `–` for none."""
+    if value.low_ns is None:
+        return NONE
+    if value.high_ns is None:
+        return f"≥ {milliseconds(value.low_ns)}"
+    return f"{milliseconds(value.low_ns)} to {milliseconds(value.high_ns)}"
+
+
+def ratio_interval(ratio: "Ratio") -> str:
+    """The 95 % interval of a ratio: `0.0812 to 0.0853`."""
+    if ratio.low is None or ratio.high is None:
+        return "needs 2 blocks"
+    return f"{three_digits(ratio.low)} to {three_digits(ratio.high)}"
+
+
+def verdict(ratio: "Ratio") -> str:
+    """The verdict in words, with the factor where a difference was seen: `faster, 12.1 times`."""
+    if ratio.verdict not in {"faster", "slower"}:
+        return ratio.verdict
+    factor = ratio.value if ratio.verdict == "slower" else 1 / ratio.value
+    return f"{ratio.verdict}, {three_digits(factor)} times"
+
+
+def share(part: float, whole: float) -> str:
+    """A share in percent, `–` of nothing."""
+    return f"{100 * part / whole:.1f} %" if whole else NONE
+
+
+def errors(failed: int, succeeded: int) -> str:
+    """Failed operations with their share of all: `3 (0.6 %)`."""
+    return f"{failed:,} ({share(failed, failed + succeeded)})" if failed else "0"
+
+
+def counts(files: int | None, records: int | None, size_bytes: int | None) -> str:
+    """What an operation or a dataset held: `55 files, 2,900 records, 421,346 bytes`."""
+    parts = ((files, "file"), (records, "record"), (size_bytes, "byte"))
+    known = [f"{value:,} {noun}{'' if value == 1 else 's'}" for value, noun in parts if value is not None]
+    return ", ".join(known) or "no counts"
+
+
+def printable(text: str) -> str:
+    """Text from data without what a terminal would obey or a file could not hold: escapes, surrogates."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )

@@ -1,0 +1,179 @@
+"""The part of a report about one workload: its times, its stages, and how its configurations compare."""
+
+from typing import TYPE_CHECKING, Final
+
+from tasks.reports import wording
+from tasks.reports.document import Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasks.reports.view import Report
+    from tasks.stats.agreement import Agreement
+    from tasks.stats.summary_types import Distribution, Ratio, Summary
+
+_OPERATION_TITLES: Final = {
+    "read": "Time of one read, ms",
+    "write": "Time of one write, ms",
+    "scan": "Time of one whole scan, ms",
+    "scan_file": "Time of one file within the scans, ms",
+}
+
+
+def workload_section(report: "Report", workload_id: str) -> Section:
+    """All tables of one workload."""
+    mine = [summary for summary in report.summaries if summary.workload_id == workload_id]
+    tables = []
+    for operation in dict.fromkeys(summary.operation for summary in mine):
+        totals = [
+            summary for summary in mine if summary.operation == operation and summary.stage == "total_ns"
+        ]
+        tables.append(_times_table(_OPERATION_TITLES[operation], totals))
+        if operation != "scan_file":  # files of one scan share its moment: an interval would claim too much
+            tables.append(_interval_table(totals))
+    scans = [summary for summary in mine if summary.operation == "scan" and summary.distribution]
+    if any(summary.stage != "total_ns" for summary in scans):
+        tables += [_stage_median_table(scans), _stage_mean_table(scans)]
+    comparison = _ratio_table(report, workload_id)
+    agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
+    return Section(
+        heading=f"Workload {workload_id}",
+        sentences=_sentences(mine, agreement),
+        alerts=_alerts(agreement),
+        tables=tuple(table for table in (*tables, comparison) if table.rows),
+        workload_id=workload_id,
+    )
+
+
+def _times_table(title: str, totals: "Sequence[Summary]") -> Table:
+    """The figures of every configuration, one row each."""
+    rows = []
+    for summary in totals:
+        figures = summary.distribution
+        cells = ("0", *[wording.NONE] * 6) if figures is None else _figures(figures)
+        failed = wording.errors(summary.errors, figures.n if figures else 0)
+        rows.append((summary.config_id, *cells, failed))
+    return Table(
+        title=title,
+        header=("Configuration", "n", "min", "avg", "p50", "p90", "p99", "max", "errors"),
+        rows=tuple(rows),
+    )
+
+
+def _figures(figures: "Distribution") -> tuple[str, ...]:
+    return (
+        f"{figures.n:,}",
+        wording.milliseconds(figures.min_ns),
+        wording.milliseconds(figures.avg_ns),
+        *(wording.quantile(value) for value in (figures.p50, figures.p90, figures.p99)),
+        wording.milliseconds(figures.max_ns),
+    )
+
+
+def _interval_table(totals: "Sequence[Summary]") -> Table:
+    rows = [
+        (
+            summary.config_id,
+            *(wording.quantile_interval(value) for value in (figures.p50, figures.p90, figures.p99)),
+        )
+        for summary in totals
+        if (figures := summary.distribution)
+    ]
+    return Table(
+        title="95 % intervals of the quantiles within this run, ms",
+        header=("Configuration", "p50", "p90", "p99"),
+        rows=tuple(rows),
+    )
+
+
+def _by_configuration(scans: "Sequence[Summary]") -> dict[str, "dict[str, Distribution]"]:
+    stages: dict[str, dict[str, Distribution]] = {}
+    for summary in scans:
+        if summary.distribution:
+            stages.setdefault(summary.config_id, {})[summary.stage] = summary.distribution
+    return stages
+
+
+def _stage_median_table(scans: "Sequence[Summary]") -> Table:
+    rows = [
+        (
+            config_id,
+            *(
+                wording.quantile(stages[stage].p50) if stage in stages else wording.NONE
+                for stage in wording.STAGE_NAMES
+            ),
+        )
+        for config_id, stages in _by_configuration(scans).items()
+    ]
+    return Table(
+        title="Stages of a whole scan, p50 in ms",
+        header=("Configuration", *wording.STAGE_NAMES.values()),
+        rows=tuple(rows),
+    )
+
+
+def _stage_mean_table(scans: "Sequence[Summary]") -> Table:
+    """The mean of every stage and what is left of the total; means add up, medians do not."""
+    parts = [stage for stage in wording.STAGE_NAMES if stage != "total_ns"]
+    rows = []
+    for config_id, stages in _by_configuration(scans).items():
+        means = [stages[stage].avg_ns if stage in stages else 0 for stage in parts]
+        total = stages["total_ns"].avg_ns
+        figures = [*means, max(0, total - sum(means)), total]
+        rows.append((config_id, *(wording.milliseconds(figure) for figure in figures)))
+    return Table(
+        title="Stages of a whole scan, mean in ms (these add up)",
+        header=("Configuration", *(wording.STAGE_NAMES[stage] for stage in parts), "other", "total"),
+        rows=tuple(rows),
+    )
+
+
+def _ratio_table(report: "Report", workload_id: str) -> Table:
+    ratios = [one for one in report.comparison.ratios if one.workload_id == workload_id]
+    refusals = [one for one in report.comparison.refusals if one.workload_id == workload_id]
+    rows = [_ratio_row(one) for one in ratios] + [
+        (one.config_id, wording.NONE, f"not compared: {one.reason}", *[wording.NONE] * 3) for one in refusals
+    ]
+    return Table(
+        title=f"Time relative to {report.baseline_id}: below 1 is faster",
+        header=("Configuration", "stage", "verdict", "ratio", "95 % interval", "blocks"),
+        rows=tuple(rows),
+        prose=frozenset({1, 2}),
+    )
+
+
+def _ratio_row(ratio: "Ratio") -> tuple[str, ...]:
+    return (
+        ratio.config_id,
+        wording.STAGE_NAMES[ratio.stage],
+        wording.verdict(ratio),
+        wording.three_digits(ratio.value),
+        wording.ratio_interval(ratio),
+        f"{ratio.blocks}",
+    )
+
+
+def _sentences(summaries: "Sequence[Summary]", agreement: "Agreement | None") -> tuple[str, ...]:
+    sentences = []
+    if agreement and (counts := agreement.agreed):
+        by_whom = f"agreed by all {len(agreement.config_ids)} configurations"
+        if len(agreement.config_ids) == 1:
+            by_whom = f"seen by {agreement.config_ids[0]} alone"
+        seen = wording.counts(counts.files, counts.records, counts.size_bytes)
+        sentences.append(f"Each scan: {seen}, {by_whom}.")
+    sizes = {summary.size_bytes for summary in summaries if summary.operation in {"read", "write"}}
+    if len(sizes) == 1 and (size_bytes := sizes.pop()) is not None:
+        sentences.append(f"Each operation moves {size_bytes:,} bytes.")
+    warmups = sum(summary.warmups for summary in summaries if summary.stage == "total_ns")
+    sentences.append(f"Not counted: {warmups:,} warm-up operation{'' if warmups == 1 else 's'}.")
+    return tuple(sentences)
+
+
+def _alerts(agreement: "Agreement | None") -> tuple[str, ...]:
+    if agreement is None or agreement.agreed:
+        return ()
+    seen = "; ".join(
+        f"{config_id} saw {wording.counts(counts.files, counts.records, counts.size_bytes)}"
+        for config_id, counts in agreement.seen
+    )
+    return (f"DISAGREEMENT: the scans did not see the same data. {seen}.",)

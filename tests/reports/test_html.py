@@ -1,0 +1,162 @@
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tasks.reports.html import render_html
+from tasks.reports.pictures import pictures, thinned
+from tasks.reports.terminal import render
+from tasks.reports.view import Report, build_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Row, Run
+
+_VOID = {"meta", "br", "link", "img", "hr"}
+
+
+class _Page(HTMLParser):
+    """Reads a page into its tables and attributes, and checks that every element is closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.rows: list[list[str]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in _VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self.open and self.open[-1] in {"td", "th"}:
+            self.rows[-1][-1] += data
+
+
+def _report(run: "Run") -> Report:
+    return build_report(run.record, run.record.run_id, run.samples)
+
+
+def test_the_page_needs_no_network(run: "Run") -> None:
+    page = render_html(_report(run))
+    for tag, name, value in _Page(page).attributes:
+        assert tag not in {"script", "link", "iframe", "object", "img"}
+        if name in {"src", "href", "xlink:href", "srcset", "data", "action"}:
+            assert value.startswith("#"), (tag, name, value)
+    assert "@import" not in page
+    assert all(target.startswith("#") for target in re.findall(r"url\((.*?)\)", page))
+
+
+def test_everything_that_came_from_data_is_escaped(run: "Run") -> None:
+    evil = "<script>alert(1)</script>\"'&"
+    cells = list(run.record.cells)
+    cells[0] = cells[0].model_copy(update={"proof": {evil: evil}, "cache_state": evil})
+    cells[-1] = cells[-1].model_copy(update={"reason": evil})
+    environment = run.record.environment.model_copy(update={"cpu_model": evil, "packages": {evil: evil}})
+    run.record = run.record.model_copy(update={"cells": tuple(cells), "environment": environment})
+    for row in run.rows:  # ids come from files too, where there is no record
+        row["config_id"] = f"{row['config_id']}{evil}$x$"
+    page = render_html(_report(run))
+    assert "<script" not in page
+    assert _Page(page).text.count(evil) >= 6
+    run.rows = run.rows[:1]
+    assert "<script" not in render_html(build_report(None, evil, run.samples))
+
+
+def test_the_page_and_the_terminal_show_the_same_figures(run: "Run") -> None:
+    report = _report(run)
+    console = Console(width=300, record=True, quiet=False, file=None, force_terminal=False)
+    with console.capture() as captured:
+        render(report, console)
+    on_terminal = [re.sub(r"\s+", "", line) for line in captured.get().splitlines()]
+    rows = _Page(render_html(report)).rows
+    in_page = ["".join(re.sub(r"\s+", "", cell) for cell in row) for row in rows]
+    shared = [row for row in in_page if row in on_terminal]
+    # The page has its tables of method besides; what stands before them is on the terminal, row by row.
+    first_of_method = next(place for place, row in enumerate(in_page) if row.startswith("Processor")) - 1
+    assert in_page[:first_of_method] == shared[:first_of_method]
+    assert first_of_method > 40
+
+
+def test_the_same_run_gives_the_same_bytes(run: "Run") -> None:
+    run.rows = [row for row in run.rows if row["workload_id"] == "scan_staged"]  # has every kind of picture
+    assert render_html(_report(run)) == render_html(_report(run))
+
+
+def test_every_picture_is_described_and_its_ids_are_its_own(run: "Run") -> None:
+    page = render_html(_report(run))
+    described = re.findall(r'<div role="img" aria-label="([^"]{40,})"><svg', page)
+    assert len(described) == page.count("<svg") == 3 * 2 + 1
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for reference in re.findall(r'(?:url\(#|href="#)([^)"]+)', page):
+        assert reference in ids
+
+
+def test_every_picture_is_well_formed_with_its_text_as_text(run: "Run") -> None:
+    drawn = pictures(_report(run), "scan_staged")
+    assert len(drawn) == 3
+    for picture in drawn:
+        text = "".join(ET.fromstring(picture.svg).itertext())  # noqa: S314 - drawn by ourselves
+        assert "boto3_standard" in text
+        assert "mount_rclone" in text
+
+
+@pytest.mark.parametrize("n", [1, 2, 119, 120, 121, 100_000])
+def test_a_thinned_distribution_keeps_its_extremes_and_stays_true(n: int) -> None:
+    times = np.arange(n, dtype=np.int64) * 10
+    kept, share = thinned(times)
+    assert len(kept) <= 240
+    assert (kept[0], kept[-1], share[-1]) == (0, times[-1], 1.0)
+    assert np.array_equal(kept, times[(share * n).round().astype(int) - 1])
+
+
+def test_a_page_of_forty_cells_stays_far_below_two_megabytes(
+    run: "Run", add_cell: "Callable[[str, str], list[Row]]"
+) -> None:
+    run.rows = [
+        row
+        for config in range(8)
+        for workload in range(5)
+        for row in add_cell(f"config_{config}", f"work_{workload}")
+    ]
+    page = render_html(build_report(None, run.record.run_id, run.samples))
+    assert len(page.encode()) < 1_000_000
+    assert page.count("config_7") > 5
+
+
+def test_an_incomplete_run_is_loud_on_the_page_too(run: "Run") -> None:
+    page = render_html(build_report(None, run.record.run_id, run.samples))
+    assert re.search(r'class="alert"[^>]*>INCOMPLETE', page)
+
+
+def test_how_it_was_measured_is_told_with_versions_seed_and_proofs(run: "Run") -> None:
+    rows = _Page(render_html(_report(run))).rows
+    for row in (
+        ["boto3", "1.43.1"],
+        ["Seed", "20260101"],
+        ["Git commit", "0123456789abcdef+dirty"],
+        ["boto3_standard/read_64k", "host", "127.0.0.1"],
+    ):
+        assert row in rows

@@ -1,0 +1,78 @@
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.reports import wording
+from tasks.stats.summary_types import Quantile, Ratio
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.000083, "0.0000830"),
+        (0.0512, "0.0512"),
+        (0.9996, "1.00"),
+        (1, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (1776.2, "1,776"),
+        (13_700_123, "13,700,123"),
+    ],
+)
+def test_figures_have_three_significant_digits_and_no_powers_of_ten(value: float, text: str) -> None:
+    assert wording.three_digits(value) == text
+
+
+@given(st.floats(1e-6, 1e9))
+def test_a_figure_as_written_is_within_half_a_percent_of_the_figure(value: float) -> None:
+    written = Decimal(wording.three_digits(value).replace(",", ""))
+    assert abs(float(written) - value) <= 0.00501 * value
+
+
+@pytest.mark.parametrize(
+    ("quantile", "shown", "interval"),
+    [
+        (Quantile(12_300_000, 11_900_000, 12_800_000), "12.3", "11.9 to 12.8"),
+        (Quantile(12_300_000, 11_900_000, None), "≥ 11.9", "≥ 11.9"),
+        (Quantile(12_300_000, None, None), "(12.3)", "–"),
+    ],
+)
+def test_a_quantile_is_shown_as_far_as_the_sample_supports_it(
+    quantile: Quantile, shown: str, interval: str
+) -> None:
+    assert wording.quantile(quantile) == shown
+    assert wording.quantile_interval(quantile) == interval
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (0.1, 0.09, 0.11, "faster, 10.0 times"),
+        (2.5, 2.4, 2.6, "slower, 2.50 times"),
+        (1.1, 0.9, 1.3, "no difference seen"),
+        (1.1, None, None, "undecided"),
+    ],
+)
+def test_a_verdict_names_the_factor_only_where_a_difference_was_seen(
+    value: float, low: float | None, high: float | None, text: str
+) -> None:
+    assert wording.verdict(Ratio("b", "a", "w", "total_ns", value, low, high, 5)) == text
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "text"), [(83, "83.0 ms"), (4200, "4.2 s"), (119_960, "120.0 s"), (365_000, "6 min 05 s")]
+)
+def test_durations_are_for_people(time_ms: float, text: str) -> None:
+    assert wording.duration(time_ms) == text
+
+
+def test_one_of_a_thing_is_singular_and_what_is_unknown_is_left_out() -> None:
+    assert wording.counts(1, 0, None) == "1 file, 0 records"
+
+
+def test_what_a_terminal_would_obey_and_a_file_cannot_hold_is_replaced() -> None:
+    assert wording.printable("a\x1b[2Jb\udcffc\nd é") == "a�[2Jb�c\nd é"

@@ -1,0 +1,115 @@
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tasks.stats.ratios import compare
+
+Rows = list[dict[str, object]]
+Table = Callable[[Rows], pa.Table]
+
+
+def _blocks(config_id: str, medians_ns: list[int], **values: object) -> Rows:
+    return [
+        {"config_id": config_id, "block": block, "total_ns": total_ns, "size_bytes": 1, **values}
+        for block, median in enumerate(medians_ns)
+        for total_ns in (median - 1, median, median + 1000)
+    ]
+
+
+def test_the_ratio_is_the_geometric_mean_over_paired_blocks(table: Table) -> None:
+    samples = table(_blocks("a", [1000, 1000]) + _blocks("b", [2000, 8000]))
+    (ratio,) = compare(samples, "a").ratios
+    assert ratio.value == pytest.approx(4)
+    assert (ratio.blocks, ratio.stage, ratio.baseline_id) == (2, "total_ns", "a")
+
+
+def test_the_interval_is_the_t_interval_of_the_logs(table: Table) -> None:
+    samples = table(_blocks("a", [1000, 1000, 1000]) + _blocks("b", [1000, 2000, 4000]))
+    (ratio,) = compare(samples, "a").ratios
+    half_width = 4.302652729911275 * np.log(2) / np.sqrt(3)  # t with two degrees of freedom
+    assert ratio.low == pytest.approx(2 * np.exp(-half_width))
+    assert ratio.high == pytest.approx(2 * np.exp(half_width))
+    assert ratio.verdict == "no difference seen"
+
+
+def test_a_block_that_only_one_of_them_has_is_left_out(table: Table) -> None:
+    samples = table(_blocks("a", [1000, 1000, 1]) + _blocks("b", [2000, 2000]))
+    (ratio,) = compare(samples, "a").ratios
+    assert (ratio.blocks, ratio.value) == (2, pytest.approx(2))
+
+
+def test_one_pair_has_a_ratio_and_no_interval(table: Table) -> None:
+    (ratio,) = compare(table(_blocks("a", [1000]) + _blocks("b", [2000])), "a").ratios
+    assert (ratio.low, ratio.high, ratio.verdict) == (None, None, "undecided")
+
+
+def test_every_stage_of_a_scan_has_its_ratio_and_its_files_have_none(table: Table) -> None:
+    rows = [
+        {
+            "config_id": config_id,
+            "operation": operation,
+            "block": block,
+            "read_ns": read_ns,
+            "total_ns": read_ns + 50,
+        }
+        for config_id, read_ns in (("a", 100), ("b", 300))
+        for operation in ("scan", "scan_file")
+        for block in range(5)
+    ]
+    found = {ratio.stage: ratio for ratio in compare(table(rows), "a").ratios}
+    assert list(found) == ["read_ns", "total_ns"]
+    assert found["read_ns"].value == pytest.approx(3)
+    assert found["read_ns"].verdict == "slower"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"size_bytes": 2}, "unlike bytes: 2, baseline 1"),
+        ({"records": 5}, "unlike records: 5, baseline none"),
+        ({"operation": "write"}, "unlike operations: write, baseline read"),
+        ({"cold": True}, "unlike cache states: cold, baseline not claimed"),
+        ({"outcome": "error"}, "no successful operation"),
+        ({"block": 99}, "no block has successful operations of both"),
+    ],
+)
+def test_unlike_cells_are_refused_with_the_reason(
+    table: Table, values: dict[str, object], reason: str
+) -> None:
+    comparison = compare(table(_blocks("a", [1000] * 5) + _blocks("b", [1000] * 5, **values)), "a")
+    assert comparison.ratios == ()
+    (refusal,) = comparison.refusals
+    assert (refusal.config_id, refusal.reason) == ("b", reason)
+
+
+def test_a_baseline_where_everything_failed_is_named_as_the_reason(table: Table) -> None:
+    comparison = compare(table(_blocks("a", [9] * 5, outcome="error") + _blocks("b", [9] * 5)), "a")
+    assert comparison.refusals[0].reason == "the baseline has no successful operation"
+
+
+def _simulated(noise: np.random.Generator, true_ratio: float, own_effect: float) -> Rows:
+    rows: Rows = []
+    for block in range(5):
+        shared = noise.lognormal(0, 0.3)  # the weather of the block, which both share
+        for config_id, scale in (("a", 1.0), ("b", true_ratio)):
+            own = noise.lognormal(0, own_effect)
+            times = 1e6 * shared * own * scale * noise.lognormal(0, 0.25, 60)
+            rows += [{"config_id": config_id, "block": block, "total_ns": int(value)} for value in times]
+    return rows
+
+
+def test_an_effect_that_both_share_does_not_widen_the_interval(table: Table) -> None:
+    (ratio,) = compare(table(_simulated(np.random.default_rng(3), 1.3, 0.01)), "a").ratios
+    assert ratio.low is not None
+    assert ratio.high is not None
+    assert ratio.low < 1.3 < ratio.high
+    assert ratio.high / ratio.low < 1.25  # unpaired blocks that scatter by 30 % would give about 2
+    assert ratio.verdict == "slower"
+
+
+def test_identical_configurations_mostly_show_no_difference(table: Table) -> None:
+    noise = np.random.default_rng(11)
+    verdicts = [compare(table(_simulated(noise, 1.0, 0.03)), "a").ratios[0].verdict for _ in range(100)]
+    assert verdicts.count("no difference seen") >= 88  # 95 expected; fewer than 88 once in 800 times
