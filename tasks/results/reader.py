@@ -1,0 +1,148 @@
+"""Reads runs back from a store: which there are, what each says of itself, and its samples.
+
+Only names are listed to find a run, and only its own files are fetched. A run whose own row is missing
+was killed or is still going on: it is listed as incomplete, with the samples that it has.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from configs.errors import UserError
+from configs.run_record import RUN_ID_PATTERN, Environment, HarnessCost, RunRecord, Timing
+from tasks.results.schema import RUN_NAME, RUNS, RUNS_FOLDER, SAMPLES, SAMPLES_FOLDER, SAMPLES_NAME
+from tasks.results.store import Store
+from tasks.results.writer import CELLS_JSON, DATASETS_JSON
+
+_IDS_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as it lies in a store; what it holds is fetched when it is asked for."""
+
+    store: Store = field(repr=False)
+    run_id: str
+    dt: str
+    """The UTC date of the run's night: its partition."""
+    record_name: str | None
+    """The file of its own row; none where the run is incomplete."""
+    sample_names: tuple[str, ...]
+    """The files of its cells."""
+
+    @cached_property
+    def record(self) -> RunRecord | None:
+        """What the run says of itself; none where it is incomplete.
+
+        Raises:
+            UserError: if the file is damaged, or cannot be fetched.
+        """
+        if self.record_name is None:
+            return None
+        rows = _table(self.store, self.record_name, RUNS).to_pylist()
+        try:
+            return _record(self.dt, *rows)
+        except (ValidationError, TypeError) as error:
+            raise UserError(
+                f"{self.store.location}/{self.record_name} holds no run record of this version: {error}"
+            ) from error
+
+    @property
+    def state(self) -> Literal["complete", "failed", "incomplete", "damaged"]:
+        """How it is listed: `failed` has a failed cell, `damaged` has a row that cannot be read."""
+        try:
+            record = self.record
+        except UserError:
+            return "damaged"
+        if record is None:
+            return "incomplete"
+        return "failed" if record.failed_cells else "complete"
+
+    def samples(self) -> pa.Table:
+        """All samples of this run, and of no other, as rows of `SAMPLES`.
+
+        Raises:
+            UserError: if a file is damaged, or cannot be fetched.
+        """
+        tables = [_table(self.store, name, SAMPLES) for name in self.sample_names]
+        return pa.concat_tables(tables) if tables else SAMPLES.empty_table()
+
+
+def list_runs(store: Store) -> tuple[StoredRun, ...]:
+    """Every run in a store, newest first, the incomplete ones among them.
+
+    Raises:
+        UserError: if the store cannot be listed, or holds a Parquet file that is not one of ours.
+    """
+    records = {_ids(store, name, RUN_NAME): name for name in store.names(RUNS_FOLDER)}
+    samples: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in store.names(SAMPLES_FOLDER):
+        samples[_ids(store, name, SAMPLES_NAME)].append(name)
+    return tuple(
+        StoredRun(store, run_id, dt, records.get((run_id, dt)), tuple(samples.get((run_id, dt), ())))
+        for run_id, dt in sorted(records.keys() | samples.keys(), reverse=True)
+    )
+
+
+def read_run(store: Store, run_id: str | None) -> StoredRun:
+    """One run by its id, or the newest for none.
+
+    Raises:
+        UserError: if there is no such run, or no run at all.
+    """
+    if run_id is not None and re.fullmatch(RUN_ID_PATTERN, run_id) is None:
+        raise UserError(f"{run_id!r} is no run id: one looks like 20260101T020000Z-1a2b3c4d")
+    runs = list_runs(store)
+    if not runs:
+        raise UserError(f"no run in {store.location}: measure one first, or name the place that has them")
+    for run in runs:
+        if run_id in {None, run.run_id}:
+            return run
+    shown = ", ".join(run.run_id for run in runs[:_IDS_SHOWN])
+    more = f" and {len(runs) - _IDS_SHOWN} older ones" if len(runs) > _IDS_SHOWN else ""
+    raise UserError(f"no run {run_id} in {store.location}: it has {shown}{more}")
+
+
+def _ids(store: Store, name: str, ours: re.Pattern[str]) -> tuple[str, str]:
+    """The run id and the partition in the name of one of our files."""
+    match = ours.fullmatch(name)
+    if match is None:
+        raise UserError(
+            f"{store.location}/{name} is not one of our files: move it away, because every query over "
+            "the folder reads it too"
+        )
+    return match["run_id"], match["dt"]
+
+
+def _table(store: Store, name: str, schema: pa.Schema) -> pa.Table:
+    """A file's rows, its checksums and its columns compared."""
+    content = store.get(name)
+    try:
+        table = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(
+            f"{store.location}/{name} is damaged: move it away or restore it ({error})"
+        ) from error
+    if table.schema != schema:
+        raise UserError(f"{store.location}/{name} has other columns than this version writes: move it away")
+    return table
+
+
+def _record(dt: str, row: Mapping[str, object]) -> RunRecord:
+    """The record that a row was made of."""
+    nested = {
+        "cells": CELLS_JSON.validate_json(str(row["cells_json"])),
+        "datasets": DATASETS_JSON.validate_json(str(row["datasets_json"])),
+        "environment": Environment.model_validate_json(str(row["environment_json"])),
+        "harness": HarnessCost.model_validate_json(str(row["harness_json"])) if row["harness_json"] else None,
+        "timing": Timing.model_validate({name: row[name] for name in Timing.model_fields}),
+    }
+    scalars = {name: row[name] for name in RunRecord.model_fields if name in row}
+    return RunRecord.model_validate({"dt": dt, **scalars, **nested})

@@ -1,0 +1,125 @@
+"""A result store below a prefix of a bucket: one PUT to a file's only key, which is atomic in S3."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from configs.errors import UserError
+from tasks.results.store_rules import is_hidden, refuse_unlike
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_CHECK_NAME: Final = ".s3bench-write-check"
+_TAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
+"""What S3 answers where the key exists, or is just being written."""
+
+_PERMISSIONS: Final = "the credentials need s3:GetObject, s3:PutObject and s3:ListBucket on it"
+_S3_REMEDIES: Final = {
+    "NoSuchBucket": "create the bucket, or name one that exists",
+    "AccessDenied": _PERMISSIONS,
+    "403": _PERMISSIONS,
+    "InvalidAccessKeyId": "set the credentials of the account that owns it",
+    "SignatureDoesNotMatch": "set the secret key that belongs to the access key",
+    "ExpiredToken": "renew the credentials",
+}
+
+
+class S3Store:
+    """A store below a prefix of a bucket."""
+
+    def __init__(self, bucket: str, prefix: str) -> None:
+        self._bucket = bucket
+        self._prefix = prefix
+        with _s3_explained(self.location):
+            self._client: S3Client = boto3.Session().client(
+                "s3",
+                config=Config(
+                    connect_timeout=5,
+                    read_timeout=60,
+                    retries={"mode": "standard", "total_max_attempts": 4},
+                ),
+            )
+
+    @property
+    def location(self) -> str:
+        """The prefix, as an address."""
+        return f"s3://{self._bucket}/{self._prefix}"
+
+    def check_writable(self) -> None:
+        """See `Store`. Leaves one small hidden object, so that no right to delete is needed."""
+        self.put(_CHECK_NAME, b"results can be written here\n")
+        self.names(_CHECK_NAME)
+
+    def put(self, name: str, content: bytes, *, replace: bool = False) -> None:
+        """See `Store`.
+
+        The condition on the PUT closes the race between two writers where the service knows it: Amazon S3
+        does, rclone 1.75 ignores it and overwrites, which is why the look goes before it.
+        """
+        if replace:
+            with _s3_explained(self._address(name)):
+                self._client.put_object(Bucket=self._bucket, Key=self._key(name), Body=content)
+        elif not self._has(name, content):
+            self._put_new(name, content)
+
+    def get(self, name: str) -> bytes:
+        """See `Store`."""
+        with _s3_explained(self._address(name)):
+            return self._client.get_object(Bucket=self._bucket, Key=self._key(name))["Body"].read()
+
+    def names(self, folder: str) -> list[str]:
+        """See `Store`."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=self._key(folder) + "/"
+        )
+        with _s3_explained(self.location):
+            keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
+        found = (key.removeprefix(f"{self._prefix}/") for key in keys)
+        return sorted(name for name in found if name.endswith(".parquet") and not is_hidden(name))
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}"
+
+    def _address(self, name: str) -> str:
+        return f"{self.location}/{name}"
+
+    def _has(self, name: str, content: bytes) -> bool:
+        """Whether the file is there with this content; unlike content is refused."""
+        with _s3_explained(self._address(name)):
+            try:
+                answer = self._client.get_object(Bucket=self._bucket, Key=self._key(name))
+            except self._client.exceptions.NoSuchKey:
+                return False
+            refuse_unlike(self._address(name), answer["Body"].read(), content)
+            return True
+
+    def _put_new(self, name: str, content: bytes) -> None:
+        with _s3_explained(self._address(name)):
+            try:
+                self._client.put_object(
+                    Bucket=self._bucket, Key=self._key(name), Body=content, IfNoneMatch="*"
+                )
+            except ClientError as error:
+                # A retry of a PUT whose answer was lost meets its own object.
+                if error.response["Error"]["Code"] not in _TAKEN or not self._has(name, content):
+                    raise
+
+
+@contextlib.contextmanager
+def _s3_explained(where: str) -> Iterator[None]:
+    """Turn what S3 or its client says into what the user can do."""
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        remedy = _S3_REMEDIES.get(code, "try again, and look at the bucket's settings if it stays")
+        raise UserError(f"results at {where}: {code}: {error}: {remedy}") from error
+    except BotoCoreError as error:
+        raise UserError(
+            f"results at {where}: {error}: check the network, the credentials and AWS_ENDPOINT_URL"
+        ) from error

@@ -1,0 +1,182 @@
+"""The Parquet tables of a result store: their columns, and the names of their files.
+
+Athena, Trino, Spark and DuckDB read these files alike, so the types are the ones that all of them agree
+on: no unsigned integer, no timestamp finer than milliseconds (`started_us` is exact), no column of type
+null. The partition values `dt` and `config` stand in the path only, because readers quarrel when a file
+holds them too with another type; `config_id` repeats the one inside the file.
+
+Rejected: one row per stage (22 bytes for each operation instead of 15, and the stages of a request apart).
+"""
+
+import re
+from typing import Final
+
+import pyarrow as pa
+
+from configs.base import IDENTIFIER_PATTERN
+from configs.run_record import RUN_ID_PATTERN, RunIdentity
+from tasks.kernel.samples import STAGES
+
+# Schema history. A column may be added at the end, nullable; every other change takes a new version,
+# and with it a new folder, because no reader can mix types.
+# 1  first version: samples, runs, nightly
+SCHEMA_VERSION: Final = 1
+
+VERSION_FOLDER: Final = f"v{SCHEMA_VERSION}"
+
+_MOMENT: Final = pa.timestamp("ms", tz="UTC")
+
+SAMPLES: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("config_id", pa.string()),
+        ("workload_id", pa.string()),
+        ("operation", pa.string()),
+        ("outcome", pa.string()),
+        ("warmup", pa.bool_()),
+        ("block", pa.int32()),
+        ("worker", pa.int32()),
+        ("seq", pa.int64()),
+        ("started_at", _MOMENT),
+        ("started_us", pa.int64()),
+        ("intended_us", pa.int64()),
+        ("object_key", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("files", pa.int64()),
+        ("records", pa.int64()),
+        ("http_status", pa.int32()),
+        ("retries", pa.int32()),
+        ("cold", pa.bool_()),
+        ("error", pa.string()),
+        ("message", pa.string()),
+        *((stage, pa.int64()) for stage in STAGES),
+    ]
+)
+"""One row per timed operation, errors and warm-ups included.
+
+`outcome` is `ok`, `error` or `skipped`. A cell that was skipped, or failed as a whole, is one row without
+an operation and without a time. Stages are in nanoseconds, null where they did not happen; `cold` is
+null where nothing is claimed.
+"""
+
+RUNS: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("schema_version", pa.int32()),
+        ("status", pa.string()),
+        ("suite", pa.string()),
+        ("suite_sha256", pa.string()),
+        ("lab", pa.bool_()),
+        ("seed", pa.int64()),
+        ("blocks", pa.int32()),
+        ("baseline", pa.string()),
+        ("started_at", _MOMENT),
+        ("ended_at", _MOMENT),
+        ("cells_measured", pa.int32()),
+        ("cells_skipped", pa.int32()),
+        ("cells_failed", pa.int32()),
+        ("git_commit", pa.string()),
+        ("wall_ms", pa.int64()),
+        ("server_start_ms", pa.int64()),
+        ("prepare_ms", pa.int64()),
+        ("wait_ms", pa.int64()),
+        ("measure_ms", pa.int64()),
+        ("orchestration_ms", pa.int64()),
+        ("cells_json", pa.string()),
+        ("datasets_json", pa.string()),
+        ("environment_json", pa.string()),
+        ("harness_json", pa.string()),
+    ]
+)
+"""One row per run, written last. `status` is `complete`, or `failed` where a cell failed.
+
+What nests is JSON, as the models of `configs/run_record.py` write it; `harness_json` is null where
+nothing was measured.
+"""
+
+NIGHTLY: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("config_id", pa.string()),
+        ("workload_id", pa.string()),
+        ("operation", pa.string()),
+        ("stage", pa.string()),
+        ("n", pa.int64()),
+        ("warmups", pa.int64()),
+        ("errors", pa.int64()),
+        ("min_ns", pa.int64()),
+        ("avg_ns", pa.int64()),
+        *(
+            (f"{quantile}{bound}_ns", pa.int64())
+            for quantile in ("p50", "p90", "p99")
+            for bound in ("", "_low", "_high")
+        ),
+        ("max_ns", pa.int64()),
+        ("files", pa.int64()),
+        ("records", pa.int64()),
+        ("size_bytes", pa.int64()),
+    ]
+)
+"""One row per cell, operation and stage of a run. Times are null where no counted operation succeeded,
+and a bound is null where the sample is too small to have it."""
+
+DICTIONARY_COLUMNS: Final = frozenset(
+    {
+        "run_id",
+        "config_id",
+        "workload_id",
+        "operation",
+        "outcome",
+        "block",
+        "worker",
+        "object_key",
+        "size_bytes",
+        "files",
+        "records",
+        "http_status",
+        "retries",
+        "error",
+        "message",
+        "stage",
+    }
+)
+"""Columns of few unlike values. A dictionary over the times as well would cost two thirds more bytes."""
+
+_DT: Final = r"dt=(?P<dt>\d{4}-\d{2}-\d{2})"
+_RUN: Final = rf"(?P<run_id>{RUN_ID_PATTERN.strip('^$')})"
+_IDENTIFIER: Final = IDENTIFIER_PATTERN.strip("^$")
+
+SAMPLES_FOLDER: Final = f"{VERSION_FOLDER}/samples"
+RUNS_FOLDER: Final = f"{VERSION_FOLDER}/runs"
+NIGHTLY_FOLDER: Final = f"{VERSION_FOLDER}/nightly"
+
+SAMPLES_NAME: Final = re.compile(
+    rf"{SAMPLES_FOLDER}/{_DT}/config={_IDENTIFIER}/{_RUN}\.{_IDENTIFIER}\.parquet"
+)
+"""The names that `samples_name` makes."""
+
+RUN_NAME: Final = re.compile(rf"{RUNS_FOLDER}/{_DT}/{_RUN}\.parquet")
+"""The names that `run_name` makes."""
+
+
+def samples_name(run: RunIdentity, config_id: str, workload_id: str) -> str:
+    """The file of one cell of a run, below the store's location.
+
+    Raises:
+        ValueError: if an id is missing or is not an identifier: readers would percent-encode it, or file
+            it under a partition that no query names.
+    """
+    for what, value in (("config_id", config_id), ("workload_id", workload_id)):
+        if not isinstance(value, str) or re.fullmatch(IDENTIFIER_PATTERN, value) is None:
+            raise ValueError(f"{what} {value!r} cannot name a partition: it must match {IDENTIFIER_PATTERN}")
+    return f"{SAMPLES_FOLDER}/dt={run.dt}/config={config_id}/{run.run_id}.{workload_id}.parquet"
+
+
+def run_name(run: RunIdentity) -> str:
+    """The file that holds the row of a run, below the store's location."""
+    return f"{RUNS_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
+
+
+def nightly_name(run: RunIdentity) -> str:
+    """The file that holds the summaries of a run, below the store's location."""
+    return f"{NIGHTLY_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
