@@ -9,6 +9,9 @@ IDENTIFIER_PATTERN = r"^[a-z][a-z0-9_-]{0,63}$"
 
 Identifier = Annotated[str, Field(pattern=IDENTIFIER_PATTERN)]
 
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+"""A seed as it is stored: a signed integer of 64 bits."""
+
 
 class Model(BaseModel):
     """A frozen model that refuses unknown keys, so that a misspelt setting is never silently a default."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import ByteSize, Field, NonNegativeInt, PositiveInt, model_validator
 
-from configs.base import Model
+from configs.base import Model, Seed
 
 
 class CloudTrailGenerated(Model):
@@ -16,7 +16,7 @@ class CloudTrailGenerated(Model):
     kind: Literal["cloudtrail_generated"] = "cloudtrail_generated"
     files: PositiveInt = 302
     records: NonNegativeInt = 11_395
-    seed: int = 20_260_501
+    seed: Seed = 20_260_501
 
     @model_validator(mode="after")
     def _files_hold_records(self) -> "CloudTrailGenerated":
@@ -41,7 +41,7 @@ class Blobs(Model):
     kind: Literal["blobs"] = "blobs"
     size: Annotated[ByteSize, Field(gt=0)]
     unique_count: PositiveInt = 105
-    seed: int = 20_260_701
+    seed: Seed = 20_260_701
 
 
 CloudTrailDataset = CloudTrailGenerated | CloudTrailCopied

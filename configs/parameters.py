@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
-from configs.base import Model
+from configs.base import Model, Seed
 
 
 class BenchmarkParameters(Model):
@@ -45,7 +45,7 @@ class BenchmarkParameters(Model):
         ),
     ] = None
     seed: Annotated[
-        NonNegativeInt | None,
+        Seed | None,
         Field(
             title="Seed",
             description="Seed of the order of blocks; empty draws a fresh one, which the run stores",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, PositiveFloat, model_validator
 
 from configs.access_paths import AccessPathConfig
-from configs.base import Identifier, Model
+from configs.base import Identifier, Model, Seed
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, DatasetConfig
 from configs.errors import UserError
 from configs.targets import BucketTarget, MountTarget, TargetConfig
@@ -66,7 +66,7 @@ class Suite(Model):
     blocks: Annotated[int, Field(ge=1, le=100)] = 5
     """Short runs of each cell, each in a process of its own, interleaved with those of the other cells."""
     block_timeout_s: PositiveFloat = 900.0
-    seed: int | None = None
+    seed: Seed | None = None
     """Seed of the order of blocks; none takes a fresh one, which the run stores."""
     max_cost_usd: PositiveFloat | None = 1.0
     """A run whose estimate is above this does not start; none switches the cap off."""

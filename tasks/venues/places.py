@@ -8,7 +8,7 @@ from pathlib import Path
 
 from configs.suite import Suite
 from configs.targets import BucketTarget, TargetConfig
-from tasks.lab.lab import running_lab
+from tasks.lab.local_lab import running_lab
 from tasks.lab.state import LabState
 
 

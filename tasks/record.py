@@ -1,0 +1,45 @@
+"""Task: store what a run found: the night's exact quantiles, then the run's own row, which completes it."""
+
+from datetime import UTC, datetime
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from configs.run_record import RunRecord, Timing
+from tasks.results.reader import read_run
+from tasks.results.store import Store
+from tasks.results.writer import write_nightly, write_run
+from tasks.stats.summaries import summarise
+from tasks.venues.accounting import cell_records, dataset_records, environment, harness_cost, suite_sha256
+from tasks.venues.session import CellMeasurement, SessionPlan
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def record(
+    plan: SessionPlan,
+    store: Store,
+    measurements: tuple[CellMeasurement, ...],
+    started_at: datetime,
+    timing: Timing,
+) -> RunRecord:
+    """Summarise the samples as they were stored, not as they were held, and complete the run."""
+    write_nightly(store, plan.run, summarise(read_run(store, plan.run.run_id).samples()))
+    whole = RunRecord(
+        run_id=plan.run.run_id,
+        dt=plan.run.dt,
+        suite=plan.suite.name,
+        suite_sha256=suite_sha256(plan.suite),
+        lab=plan.suite.lab,
+        seed=plan.seed,
+        blocks=plan.suite.blocks,
+        baseline=plan.suite.baseline_config_id,
+        started_at=started_at,
+        ended_at=datetime.now(UTC),
+        cells=cell_records(measurements),
+        datasets=dataset_records(plan),
+        environment=environment(measurements),
+        harness=harness_cost(measurements),
+        timing=timing,
+    )
+    write_run(store, whole)
+    return whole

@@ -1,0 +1,45 @@
+"""How a run was started, and whom it tells how far it is: set by the command line, else by default."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from tasks.reports.progress import LineReporter, Reporter
+
+
+def _nothing_to_wait_for() -> None:
+    """For a server that others started: how busy it is cannot be seen from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a run was started."""
+
+    reporter: Reporter = field(default_factory=lambda: LineReporter(logging.getLogger("s3bench").info))
+    settle: Callable[[], None] = _nothing_to_wait_for
+    """Waits until the server has worked off what it was sent: measuring has the machine for itself."""
+    server_start_ms: int = 0
+    """What a private Prefect server took to start."""
+    started_ns: int = field(default_factory=time.monotonic_ns)
+    """Reading of the monotonic clock at the first step."""
+
+
+_LAUNCH: ContextVar[Launch | None] = ContextVar("launch", default=None)
+
+
+def current_launch() -> Launch:
+    """How the running flow was started."""
+    return _LAUNCH.get() or Launch()
+
+
+@contextmanager
+def launched(launch: Launch) -> Iterator[None]:
+    """Let flows that are called inside know how they were started."""
+    token = _LAUNCH.set(launch)
+    try:
+        yield
+    finally:
+        _LAUNCH.reset(token)

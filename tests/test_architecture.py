@@ -1,0 +1,82 @@
+"""Imports go one way: only flows and the task wrappers know Prefect, and the kernel knows nobody."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WRAPPERS = {"tasks/measure.py", "tasks/prepare.py", "tasks/publish.py", "tasks/record.py"}
+
+
+def modules(folder: str) -> list[str]:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    return [
+        str(file.relative_to(ROOT).with_suffix("")).replace("/", ".")
+        for file in files
+        if file.name != "__init__.py" and str(file.relative_to(ROOT)) not in WRAPPERS
+    ]
+
+
+def imported(file: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return names
+
+
+def loaded_by(names: list[str]) -> set[str]:
+    """The modules that are loaded after importing all these, in a process of its own."""
+    program = f"import sys, {', '.join(names)}; print(*sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in answer.stdout.split()}
+
+
+@pytest.mark.parametrize("folder", ["configs", "tasks"])
+def test_pure_packages_do_not_load_prefect(folder: str) -> None:
+    assert "prefect" not in loaded_by(modules(folder))
+
+
+def test_the_probe_would_see_prefect() -> None:
+    assert "prefect" in loaded_by(["tasks.measure"])
+
+
+def test_what_measures_loads_neither_prefect_nor_parquet() -> None:
+    loaded = loaded_by(["tasks.venues.worker", "tasks.access.boto3_api", "tasks.access.mount_io"])
+    assert loaded.isdisjoint({"prefect", "pyarrow", "numpy", "scipy", "matplotlib", "rich"})
+
+
+def test_the_kernel_imports_the_standard_library_alone() -> None:
+    for file in (ROOT / "tasks" / "kernel").glob("*.py"):
+        for name in imported(file):
+            top = name.partition(".")[0]
+            assert top in sys.stdlib_module_names or name.startswith("tasks.kernel"), f"{file}: {name}"
+
+
+def test_configs_import_nothing_of_ours_but_configs() -> None:
+    for file in (ROOT / "configs").glob("*.py"):
+        assert not {name.partition(".")[0] for name in imported(file)} & {"tasks", "flows", "boto3"}
+
+
+def test_no_task_imports_a_flow() -> None:
+    for file in (ROOT / "tasks").rglob("*.py"):
+        assert not [name for name in imported(file) if name.partition(".")[0] == "flows"], file
+
+
+def test_no_flow_module_is_named_like_something_that_is_imported_elsewhere() -> None:
+    # Prefect puts flows/ first on sys.path, where flows/statistics.py would replace the real one.
+    ours = {path.stem for path in (ROOT / "flows").glob("*.py")} - {"__init__"}
+    everywhere = {
+        name.partition(".")[0]
+        for folder in ("configs", "tasks", "flows", "tests")
+        for file in (ROOT / folder).rglob("*.py")
+        for name in imported(file)
+    }
+    assert not ours & (everywhere | set(sys.stdlib_module_names) | {"tasks", "configs"})
