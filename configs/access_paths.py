@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import ByteSize, Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
-from configs.base import Model
+from configs.base import Model, Size
 
 Requests = Literal["one_per_object", "hidden", "none"]
 """How many requests reach the service: `hidden` ones are a mount's own, which nobody can count beforehand."""
@@ -34,7 +34,7 @@ class MountIo(Model):
     serves: ClassVar[str] = "mount"
     requests: ClassVar[Requests] = "hidden"
     kind: Literal["mount_io"] = "mount_io"
-    read_size: Annotated[ByteSize, Field(gt=0)] | None = None
+    read_size: Size | None = None
     """Bytes asked for by one read call; none reads all in one. On S3 Files it chooses the path."""
 
 

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ByteSize, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from configs.base import Model, Seed
+from configs.base import Model, Seed, Size
 
 
 class CloudTrailGenerated(Model):
@@ -39,7 +39,7 @@ class Blobs(Model):
     """Random bytes of one size: one object for `single` reads and `unique_count` for `unique` reads."""
 
     kind: Literal["blobs"] = "blobs"
-    size: Annotated[ByteSize, Field(gt=0)]
+    size: Size
     unique_count: PositiveInt = 105
     seed: Seed = 20_260_701
 

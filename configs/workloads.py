@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ByteSize, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from configs.base import Identifier, Model
+from configs.base import Identifier, Model, Size
 
 
 class _Repeated(Model):
@@ -36,7 +36,7 @@ class BlobWrite(_Repeated):
     """Write random bytes to a new key each time."""
 
     kind: Literal["blob_write"] = "blob_write"
-    size: Annotated[ByteSize, Field(gt=0)]
+    size: Size
 
 
 class CloudTrailScan(_Repeated):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
+import httpx
 import typer
 from pydantic import ValidationError
 from rich.console import Console
@@ -103,7 +104,14 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
         running.enter_context(launched(launch))
         running.callback(_send_what_prefect_holds)
-        run_id = benchmark(parameters)
+        try:
+            run_id = benchmark(parameters)
+        except httpx.HTTPError as error:
+            message = (
+                f"the Prefect server at {os.environ['PREFECT_API_URL']} was lost ({error}): cells that had "
+                f"ended are in {results}, and `s3bench report` shows them"
+            )
+            raise UserError(message) from error
     failed = _print_report(results, run_id, console)
     raise typer.Exit(EXIT_CELL_FAILED if failed else 0)
 
@@ -162,7 +170,9 @@ def _prefect_api(lab: Path, reports: Reporter, started_ns: int) -> Iterator[Laun
     """The server that is configured, or a private one for the time of the run."""
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    if os.environ.get("PREFECT_API_URL"):
+    api_url = os.environ.get("PREFECT_API_URL")
+    if api_url:
+        _refuse_dead_server(api_url)
         yield Launch(reports, started_ns=started_ns)
         return
     reports.note("starting a private Prefect server")
@@ -174,6 +184,17 @@ def _prefect_api(lab: Path, reports: Reporter, started_ns: int) -> Iterator[Laun
             wait_until_quiet(server.pid, cpu_share_below=_QUIET_CPU_SHARE, timeout_s=_SETTLE_WITHIN_S)
 
         yield Launch(reports, settle, server.start_ms, started_ns)
+
+
+def _refuse_dead_server(api_url: str) -> None:
+    try:
+        httpx.get(f"{api_url.rstrip('/')}/health", timeout=_SETTLE_WITHIN_S).raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        message = (
+            f"no Prefect server answers at {api_url} ({error}): start it, or unset PREFECT_API_URL "
+            "for a private one"
+        )
+        raise UserError(message) from error
 
 
 def _send_what_prefect_holds() -> None:

@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
+from tasks.lab.local_lab import running_lab
+from tasks.lab.state import LabState
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabState]:
+    """The local lab, up: a real S3 server and, where this machine can, a mount of it."""
+    with running_lab(tmp_path_factory.mktemp("lab")) as state:
+        yield state
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """How a cell can end without measurements, other than by a failed operation."""
 
-from configs.errors import UserError as UserError  # noqa: PLC0414 - temporary re-export
-
 
 class UnsupportedError(Exception):
     """A cell that cannot be measured here, or not fairly: it is recorded as skipped with this reason."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boto3
+from tasks.lab.lab import running_lab
 
 from configs.access_paths import Boto3Api, NoOp
 from configs.manifest import DatasetObject
@@ -23,7 +24,6 @@ from tasks.access.boto3_api import Boto3ApiPath
 from tasks.access.noop import NoOpPath
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import SampleColumns
-from tasks.lab.lab import running_lab
 from tasks.workloads.blob import BlobRead
 
 if TYPE_CHECKING:

@@ -1,0 +1,189 @@
+"""A Prefect server of one's own for the time of a block: on loopback, with its database in a folder of ours.
+
+It is started as its own process rather than as Prefect's implicit ephemeral server, which starts anew in each
+process and gives up after a time of its own. This module does not import Prefect, so that it costs nothing
+where none runs.
+
+What runs in the server beside the API is reduced to what records a run: it shares the machine with the
+measurement.
+"""
+
+import fcntl
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+from configs.errors import UserError
+from tasks.lab import leash
+from tasks.lab.files import write_whole
+from tasks.lab.processes import ProcessRef, log_tail
+
+START_TIMEOUT_S = 120
+STOP_TIMEOUT_S = 10
+POLL_S = 0.05
+
+SERVICES_OFF = (
+    "CANCELLATION_CLEANUP",
+    "CLEANUP_RECONCILER",
+    "FOREMAN",
+    "LATE_RUNS",
+    "PAUSE_EXPIRATIONS",
+    "REPOSSESSOR",
+    "SCHEDULER",
+    "TRIGGERS",
+)
+"""They serve deployments, workers, schedules, concurrency leases and automations, none of which this server
+has.
+
+The event persister and the task run recorder stay on: without them the run's events and task runs are not
+kept.
+"""
+
+SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_ENABLED": "false",
+    # Block types are the integrations' forms for the UI; registering them is a good third of the first start.
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    **{f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false" for service in SERVICES_OFF},
+}
+
+
+@dataclass(frozen=True)
+class PrefectServer:
+    """A server that answers."""
+
+    api_url: str
+    """For clients, as `PREFECT_API_URL`."""
+    pid: int
+    start_ms: int
+    """From the start of its process to its first answer."""
+
+
+@contextmanager
+def private_prefect_server(folder: Path) -> Iterator[PrefectServer]:
+    """A server with its database in `<folder>/prefect`, ended with the block, however the block ends.
+
+    It dies with the thread that entered the block too, even by kill -9; should one be left over all the same,
+    the next start ends it. The first start in a folder creates the database and takes several times as long.
+
+    Raises:
+        UserError: The folder cannot be written, another command uses it at this moment, or the server did not
+        answer
+            within `START_TIMEOUT_S` (with the end of its log).
+    """
+    home = folder.resolve() / "prefect"
+    record = home / "server.json"
+    with _locked(home):
+        port, began = _free_port(), time.monotonic()
+        process = _start(home, record, port)
+        try:
+            with _file_errors(home):
+                write_whole(record, ProcessRef.of(process.pid).model_dump_json())
+            _wait_for_health(process, port, home / "server.log")
+            start_ms = round((time.monotonic() - began) * 1000)
+            yield PrefectServer(api_url=f"http://127.0.0.1:{port}/api", pid=process.pid, start_ms=start_ms)
+        finally:
+            _stop(process)
+            record.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(home: Path) -> Iterator[None]:
+    """Held for as long as the server is used: whatever server is recorded here is then a left-over."""
+    with _file_errors(home):
+        home.mkdir(parents=True, exist_ok=True)
+        lock = (home / "lock").open("w")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"another command uses the Prefect server of {home}: wait for its end, or use another folder"
+            ) from None
+        yield
+
+
+def _start(home: Path, record: Path, port: int) -> subprocess.Popen[bytes]:
+    """Ends a left-over and starts the server on a leash."""
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    with _file_errors(home):
+        if record.exists():
+            ProcessRef.model_validate_json(record.read_bytes()).end(STOP_TIMEOUT_S)
+        with (home / "server.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-S", leash.__file__, str(os.getpid()), *command],
+                cwd=home,  # Prefect takes settings from the working directory's pyproject.toml and .env too
+                env=_environment(home),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the command, which ends the server when it has done
+            )
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """This process's variables without its Prefect settings: they may name another server or database."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    return inherited | SETTINGS | {"PREFECT_HOME": str(home)}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while process.poll() is None and time.monotonic() < deadline:
+        if _is_healthy(port):
+            return
+        time.sleep(POLL_S)
+    status = process.returncode
+    what = f"did not answer within {START_TIMEOUT_S} s" if status is None else f"ended with status {status}"
+    raise UserError(
+        f"the Prefect server {what}: is there free space on the disk? The end of {log}:\n{log_tail(log)}"
+    )
+
+
+def _is_healthy(port: int) -> bool:
+    """Asked without a library that would send even this to the user's HTTP proxy."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/api/health")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def _file_errors(home: Path) -> Iterator[None]:
+    """Turns what the disk refuses into a message for the user."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"the Prefect server's folder {home} cannot be used: {error.strerror}: "
+            "choose a folder that you can write, on a disk with free space"
+        ) from error

@@ -1,0 +1,133 @@
+"""Bad input ends with status 2 and one message that says what, where and what would be right."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("suite_file")
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+AWS_SUITE = """\
+name: aws
+targets: {bucket: {kind: bucket, bucket: some-bucket, region: us-east-1, endpoint_url: "http://127.0.0.1:9"}}
+configurations: {boto3: {access_path: {kind: boto3_api}, target: bucket}}
+datasets: {blobs: {kind: blobs, size: 64 KiB}}
+workloads: {read: {kind: blob_read, dataset: blobs}}
+"""
+
+
+def complaint(answer: "subprocess.CompletedProcess[str]") -> str:
+    """The one message of a command that refused its input."""
+    assert answer.returncode == 2, answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
+    lines = [line for line in answer.stderr.splitlines() if line.startswith("s3bench: ")]
+    assert len(lines) == 1, answer.stderr
+    return answer.stderr[answer.stderr.index("s3bench: ") :]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("blocks: 2", "blocs: 2", "small.yaml:3: blocs: unknown key; did you mean 'blocks'?"),
+        (
+            "size: 64 KiB, unique",
+            "size: 64 Kib bytes, unique",
+            "small.yaml:12: datasets.blobs.size: this is no size",
+        ),
+        (
+            "target: mount",
+            "target: mont",
+            "small.yaml:9: configurations.mount-lab.target: 'mont' is not among",
+        ),
+        ("iterations: 4", "iterations: -4", "small.yaml:14: workloads.scan-staged.iterations"),
+    ],
+)
+def test_a_mistake_in_a_suite_names_file_line_and_key(
+    s3bench: Command, suite_file: Path, right: str, wrong: str, says: str
+) -> None:
+    suite_file.write_text(suite_file.read_text().replace(right, wrong, 1))
+    for command in ("run", "plan"):
+        assert says in complaint(s3bench(command, "small.yaml"))
+
+
+def test_a_suite_that_is_not_there_is_answered_with_those_that_ship(s3bench: Command) -> None:
+    assert "nightly: no such suite" in complaint(s3bench("run", "nightly"))
+
+
+def test_a_configuration_that_is_not_there_is_answered_with_those_that_are(s3bench: Command) -> None:
+    said = complaint(s3bench("run", "small.yaml", "--only", "s3-files"))
+    assert "no configuration s3-files in suite small: it has boto3-lab, mount-lab" in said
+
+
+def test_a_negative_seed_names_the_option(s3bench: Command) -> None:
+    assert "seed: Input should be greater than or equal to 0" in complaint(
+        s3bench("run", "small.yaml", "--seed", "-1")
+    )
+
+
+def test_results_that_cannot_be_written_are_refused_before_anything_starts(
+    s3bench: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    assert "file" in complaint(s3bench("run", "small.yaml", "--results", "file/results"))
+    assert not (tmp_path / ".lab").exists()
+
+
+def test_a_lab_folder_that_cannot_be_made_is_named(s3bench: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "file/lab" in complaint(s3bench("run", "small.yaml", "--lab", "file/lab"))
+
+
+def test_a_run_that_is_not_there_is_answered_with_the_folder(s3bench: Command, tmp_path: Path) -> None:
+    assert "nowhere" in complaint(s3bench("report", "--results", "nowhere"))
+    assert "no-such-run" in complaint(s3bench("report", "--results", str(tmp_path), "--run", "no-such-run"))
+
+
+def test_a_dead_endpoint_is_named(s3bench: Command, tmp_path: Path, prefect_api_url: str) -> None:
+    (tmp_path / "aws.yaml").write_text(AWS_SUITE)
+    keys = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}
+    said = complaint(s3bench("run", "aws.yaml", PREFECT_API_URL=prefect_api_url, **keys))
+    assert "127.0.0.1:9" in said
+
+
+def test_a_dead_prefect_server_is_named(s3bench: Command) -> None:
+    said = complaint(s3bench("run", "small.yaml", PREFECT_API_URL="http://127.0.0.1:9/api"))
+    assert "http://127.0.0.1:9/api" in said
+    assert "PREFECT_API_URL" in said
+
+
+def test_logs_from_a_folder_without_logs_say_what_was_found(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "notes.txt").write_text("no log")
+    said = complaint(s3bench("run", "small.yaml", "--logs-from", "logs", PREFECT_API_URL=prefect_api_url))
+    assert "logs" in said
+    said = complaint(s3bench("run", "small.yaml", "--logs-from", "nowhere", PREFECT_API_URL=prefect_api_url))
+    assert "nowhere" in said
+
+
+def test_a_suite_above_its_cap_does_not_start(s3bench: Command, tmp_path: Path) -> None:
+    dear = AWS_SUITE.replace(
+        "workloads: {read: {kind: blob_read, dataset: blobs}}",
+        "max_cost_usd: 0.5\nworkloads: {write: {kind: blob_write, size: 64 KiB, iterations: 1000000}}",
+    )
+    (tmp_path / "dear.yaml").write_text(dear)
+    said = complaint(s3bench("run", "dear.yaml"))
+    assert "would cost about 5." in said
+    assert "max_cost_usd: 0.5" in said
+
+
+def test_planning_touches_nothing(s3bench: Command, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    answer = s3bench("plan", "small.yaml")
+    assert answer.returncode == 0
+    assert sorted(tmp_path.iterdir()) == before
+    assert "6 cells" in answer.stdout
+
+
+def test_the_environment_of_a_lab_that_is_down_is_refused(s3bench: Command) -> None:
+    assert "s3bench lab up" in complaint(s3bench("lab", "env"))

@@ -1,0 +1,223 @@
+"""The main job, end to end: real lab, real Prefect server, real files."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.lab.local_lab import lab_status, running_lab
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+REAL_LOGS = PROJECT_ROOT.parent / "shared" / "data" / "cloudtrail-sample"
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+pytestmark = pytest.mark.usefixtures("suite_file")
+
+
+def stored(folder: Path) -> dict[str, str]:
+    """Every Parquet file below a folder, with the hash of its bytes."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*.parquet")
+    }
+
+
+def query(folder: Path, sql: str) -> list[tuple[object, ...]]:
+    source = f"read_parquet('{folder}/v1/samples/*/*/*.parquet', hive_partitioning=true)"
+    return duckdb.connect().execute(sql.replace("SAMPLES", source)).fetchall()
+
+
+def test_a_second_run_is_appended_and_changes_nothing_of_the_first(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    first = s3bench("run", "small.yaml", "--seed", "7", PREFECT_API_URL=prefect_api_url)
+    assert first.returncode == 0, first.stdout + first.stderr
+    results = tmp_path / "results"
+    before = stored(results)
+    assert len(before) == 6 + 1 + 1  # cells, nightly, run
+
+    second = s3bench("run", "small.yaml", PREFECT_API_URL=prefect_api_url)
+    assert second.returncode == 0, second.stdout + second.stderr
+    after = stored(results)
+    assert len(after) == 2 * len(before)
+    assert before.items() <= after.items()
+    assert "Seed      7" in first.stdout
+    assert "Seed      7" not in second.stdout
+
+    assert lab_status(tmp_path / ".lab").condition == "down"
+    assert "local lab" in first.stdout.lower()
+    report = next((results / "reports").glob("*.html")).read_text(encoding="utf-8")
+    assert "<svg" in report
+    assert "boto3-lab" in report
+
+    operations = query(
+        results,
+        "SELECT config, workload_id, count(*), count(*) FILTER (warmup), count(*) FILTER (outcome = 'error') "
+        "FROM SAMPLES WHERE operation <> 'scan_file' GROUP BY ALL ORDER BY ALL",
+    )
+    expected = [("read-unique", 20, 4), ("scan-staged", 8, 4), ("write", 20, 4)]
+    assert operations == [
+        (config, *workload, 0) for config in ("boto3-lab", "mount-lab") for workload in expected
+    ]
+    assert query(results, "SELECT DISTINCT files, records FROM SAMPLES WHERE operation = 'scan'") == [
+        (12, 60)
+    ]
+
+
+def test_what_a_run_wrote_to_the_bucket_is_gone_afterwards(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    answer = s3bench("run", "small.yaml", PREFECT_API_URL=prefect_api_url)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    bucket = tmp_path / ".lab" / "s3" / "s3bench-lab"
+    left = [path for path in (bucket / "s3bench" / "runs").rglob("*") if path.is_file()]
+    assert left == []
+    assert list((bucket / "s3bench" / "datasets").rglob("*.json.gz"))
+
+
+@pytest.mark.skipif(not REAL_LOGS.is_dir(), reason="the CloudTrail sample is not beside the project")
+def test_the_real_logs_are_55_files_2900_records_and_421346_bytes_on_every_path(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    answer = s3bench("run", "small.yaml", "--logs-from", str(REAL_LOGS), PREFECT_API_URL=prefect_api_url)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "55 files, 2,900 records, 421,346 bytes, agreed by all 2" in answer.stdout
+    found = query(
+        tmp_path / "results",
+        "SELECT config, files, records, size_bytes FROM SAMPLES WHERE operation = 'scan' "
+        "GROUP BY ALL ORDER BY 1",
+    )
+    assert found == [("boto3-lab", 55, 2900, 421_346), ("mount-lab", 55, 2900, 421_346)]
+
+
+def test_without_fuse_mount_cells_are_skipped_with_the_command_that_helps(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str, environment: dict[str, str]
+) -> None:
+    without = [
+        folder
+        for folder in environment["PATH"].split(":")
+        if not (Path(folder) / "fusermount3").exists() and not (Path(folder) / "fusermount").exists()
+    ]
+    answer = s3bench("run", "small.yaml", PREFECT_API_URL=prefect_api_url, PATH=":".join(without))
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "apt-get install fuse3" in answer.stdout
+    skipped = query(
+        tmp_path / "results",
+        "SELECT config, outcome, count(*) FROM SAMPLES WHERE outcome = 'skipped' GROUP BY ALL",
+    )
+    assert skipped == [("mount-lab", "skipped", 3)]
+
+
+def test_a_failed_cell_ends_with_status_1_and_the_others_are_there(
+    s3bench: Command, suite_file: Path, tmp_path: Path, prefect_api_url: str
+) -> None:
+    suite_file.write_text(suite_file.read_text().replace("fuse.rclone", "nfs4"))
+    answer = s3bench("run", "small.yaml", PREFECT_API_URL=prefect_api_url)
+    if "fuse3" in answer.stdout:
+        pytest.skip("no mount can be made here")
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "is a mount of type fuse.rclone, but the target says nfs4" in " ".join(answer.stdout.split())
+    outcomes = query(
+        tmp_path / "results",
+        "SELECT config, outcome FROM SAMPLES WHERE operation IS DISTINCT FROM 'scan_file' "
+        "GROUP BY ALL ORDER BY 1",
+    )
+    assert outcomes == [("boto3-lab", "ok"), ("mount-lab", "error")]
+
+
+def test_only_and_report_choose_what_they_say(s3bench: Command, tmp_path: Path, prefect_api_url: str) -> None:
+    only = s3bench("run", "small.yaml", "--only", "boto3-lab", PREFECT_API_URL=prefect_api_url)
+    assert only.returncode == 0, only.stdout + only.stderr
+    assert query(tmp_path / "results", "SELECT DISTINCT config FROM SAMPLES") == [("boto3-lab",)]
+    again = s3bench("report")
+    assert again.returncode == 0
+    assert again.stdout in only.stdout
+
+
+def test_results_go_to_s3_and_are_reported_from_there(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    with running_lab(tmp_path / "other-lab") as lab:
+        place = f"s3://{lab.bucket}/results"
+        variables = lab.environment() | {"PREFECT_API_URL": prefect_api_url}
+        answer = s3bench("run", "small.yaml", "--results", place, **variables)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        report = s3bench("report", "--results", place, **lab.environment())
+        assert report.stdout in answer.stdout
+        files = list((tmp_path / "other-lab" / "s3" / lab.bucket / "results").rglob("*.parquet"))
+        assert len(files) == 8
+        assert all(pq.read_metadata(file).num_rows for file in files)
+
+
+def start(environment: dict[str, str], folder: Path, prefect_api_url: str) -> "subprocess.Popen[str]":
+    suite = (folder / "small.yaml").read_text()
+    (folder / "longer.yaml").write_text(suite.replace("blocks: 2", "blocks: 10"))
+    return subprocess.Popen(
+        [Path(sys.executable).with_name("s3bench"), "run", "longer.yaml"],
+        cwd=folder,
+        env=environment | {"PREFECT_API_URL": prefect_api_url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_for(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.stdout.read() if process.stdout else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_after_kill_9_only_whole_files_are_there_and_the_next_run_goes_on(
+    s3bench: Command, environment: dict[str, str], tmp_path: Path, prefect_api_url: str
+) -> None:
+    process = start(environment, tmp_path, prefect_api_url)
+    results = tmp_path / "results"
+    wait_for(lambda: len(stored(results)) >= 2, process)
+    process.kill()
+    process.wait()
+    whole = stored(results)
+    rows = query(results, "SELECT count(*), count(DISTINCT run_id) FROM SAMPLES")
+    assert rows[0][1] == 1
+    report = s3bench("report")
+    assert report.returncode == 0
+    assert "INCOMPLETE" in report.stdout
+
+    after = s3bench("run", "small.yaml", PREFECT_API_URL=prefect_api_url)
+    assert after.returncode == 0, after.stdout + after.stderr
+    assert "INCOMPLETE" not in after.stdout
+    assert whole.items() <= stored(results).items()
+    assert lab_status(tmp_path / ".lab").condition == "down"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_run_keeps_what_was_measured_and_stops_its_lab(
+    s3bench: Command, environment: dict[str, str], tmp_path: Path, prefect_api_url: str, number: int
+) -> None:
+    process = start(environment, tmp_path, prefect_api_url)
+
+    def measuring() -> bool:
+        children = psutil.Process(process.pid).children(recursive=True)
+        return any("tasks.venues.worker" in child.cmdline() for child in children)
+
+    wait_for(measuring, process)
+    time.sleep(2.0)  # some blocks are measured, no cell has ended
+    os.kill(process.pid, number)
+    output, _ = process.communicate(timeout=40)
+    assert process.returncode not in {0, 1, 2}, output
+    assert "Traceback" not in output
+    assert stored(tmp_path / "results")
+    assert "INCOMPLETE" in s3bench("report").stdout
+    assert lab_status(tmp_path / ".lab").condition == "down"
