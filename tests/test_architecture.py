@@ -9,6 +9,29 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 WRAPPERS = {"tasks/measure.py", "tasks/prepare.py", "tasks/publish.py", "tasks/record.py"}
+LAYERS = (
+    {"configs", "tasks.kernel"},
+    {"tasks.access", "tasks.datasets", "tasks.lab", "tasks.stats"},
+    {"tasks.workloads", "tasks.results"},
+    {"tasks.reports"},
+    {"tasks.venues"},
+    {"tasks"},  # the task wrappers
+    {"flows"},
+)
+
+
+def files_of(package: str) -> list[Path]:
+    folder = ROOT / package.replace(".", "/")
+    return sorted(folder.glob("*.py") if package == "tasks" else folder.rglob("*.py"))
+
+
+def package_of(module: str) -> str:
+    """The package of ours that a module belongs to; empty for all others."""
+    top, _, rest = module.partition(".")
+    if top not in {"configs", "flows", "tasks"}:
+        return ""
+    second = rest.partition(".")[0]
+    return f"tasks.{second}" if top == "tasks" and (ROOT / "tasks" / second).is_dir() else top
 
 
 def modules(folder: str) -> list[str]:
@@ -60,14 +83,20 @@ def test_the_kernel_imports_the_standard_library_alone() -> None:
             assert top in sys.stdlib_module_names or name.startswith("tasks.kernel"), f"{file}: {name}"
 
 
-def test_configs_import_nothing_of_ours_but_configs() -> None:
-    for file in (ROOT / "configs").glob("*.py"):
-        assert not {name.partition(".")[0] for name in imported(file)} & {"tasks", "flows", "boto3"}
+def test_imports_go_down_the_layers_of_contributing_only() -> None:
+    for number, layer in enumerate(LAYERS):
+        below = {name for lower in LAYERS[:number] for name in lower}
+        for folder in layer:
+            for file in files_of(folder):
+                ours = {package_of(name) for name in imported(file)} - {"", folder}
+                assert ours <= below, f"{file.relative_to(ROOT)} imports {ours - below}"
 
 
-def test_no_task_imports_a_flow() -> None:
-    for file in (ROOT / "tasks").rglob("*.py"):
-        assert not [name for name in imported(file) if name.partition(".")[0] == "flows"], file
+def test_every_package_has_its_layer() -> None:
+    packages = {
+        f"tasks.{path.name}" for path in (ROOT / "tasks").iterdir() if (path / "__init__.py").is_file()
+    }
+    assert packages == {name for layer in LAYERS for name in layer if name.startswith("tasks.")}
 
 
 def test_no_flow_module_is_named_like_something_that_is_imported_elsewhere() -> None:

@@ -16,6 +16,8 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     prose: frozenset[int] = frozenset()
     """The columns of words: they stand to the left and wrap. All others but the first are figures."""
+    detail: bool = False
+    """For the HTML page alone: a terminal shows what is looked at first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ _RULES: Final = (
 _SIGNS: Final = (
     "≥ x: the true quantile lies above x with 97.5 % confidence; how far, so small a sample cannot say.",
     "(x): the sample's own quantile; the sample is too small for any bound.",
-    "ratio: the geometric mean of the ratios of p50, paired by block, with a t interval over the blocks.",
-    "verdict: of twenty intervals between equal configurations, one misses 1 by chance.",
+    "ratio: below 1 is faster; geometric mean of ratios of p50, paired by block, with a 95 % t interval.",
+    "Of twenty such intervals between configurations that are equal, one misses 1 by chance.",
 )
 _INCOMPLETE: Final = (
     "INCOMPLETE: this run ended before it could write its record. Below is what it had measured until then; "
@@ -100,6 +100,7 @@ def _data_section(record: "RunRecord") -> Section:
             ("Configuration", "workload", "status", "cache state"),
             cells,
             frozenset({1, 2, 3}),
+            detail=True,
         ),
     )
     return Section("Data and cells", tables=tuple(table for table in tables if table.rows))

@@ -47,13 +47,16 @@ def _print_alert(alert: str, console: "Console") -> None:
 
 
 def _print_section(section: "Section", console: "Console") -> None:
+    tables = [table for table in section.tables if not table.detail]
+    if not (tables or section.sentences or section.alerts):
+        return
     console.print()
     console.print(Rule(Text(section.heading, style="bold"), align="left", style="dim"))
     for alert in section.alerts:
         _print_alert(alert, console)
     for sentence in section.sentences:
         console.print(Text(sentence))
-    for table in section.tables:
+    for table in tables:
         console.print()
         console.print(Text(table.title, style="bold"))
         console.print(_grid(table, console.width), crop=False)
@@ -95,4 +98,4 @@ def _least_width(table: "Table") -> int:
 
 
 def _style(cell: str) -> str:
-    return _GOOD_OR_BAD.get(cell.split(",", maxsplit=1)[0], "")
+    return _GOOD_OR_BAD.get(cell.rpartition(", ")[2], "")

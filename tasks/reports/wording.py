@@ -71,19 +71,13 @@ def quantile_interval(value: "Quantile") -> str:
     return f"{milliseconds(value.low_ns)} to {milliseconds(value.high_ns)}"
 
 
-def ratio_interval(ratio: "Ratio") -> str:
-    """The 95 % interval of a ratio: `0.0812 to 0.0853`."""
+def comparison(ratio: "Ratio") -> str:
+    """A ratio with its 95 % interval and what it says: `0.0833 (0.0812 to 0.0853), faster`."""
     if ratio.low is None or ratio.high is None:
-        return "needs 2 blocks"
-    return f"{three_digits(ratio.low)} to {three_digits(ratio.high)}"
-
-
-def verdict(ratio: "Ratio") -> str:
-    """The verdict in words, with the factor where a difference was seen: `faster, 12.1 times`."""
-    if ratio.verdict not in {"faster", "slower"}:
-        return ratio.verdict
-    factor = ratio.value if ratio.verdict == "slower" else 1 / ratio.value
-    return f"{ratio.verdict}, {three_digits(factor)} times"
+        interval = "an interval needs 2 blocks"
+    else:
+        interval = f"{three_digits(ratio.low)} to {three_digits(ratio.high)}"
+    return f"{three_digits(ratio.value)} ({interval}), {ratio.verdict}"
 
 
 def share(part: float, whole: float) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tasks.reports.view import Report
     from tasks.stats.agreement import Agreement
-    from tasks.stats.summary_types import Distribution, Ratio, Summary
+    from tasks.stats.summary_types import Distribution, Summary
 
 _OPERATION_TITLES: Final = {
     "read": "Time of one read, ms",
@@ -28,36 +28,53 @@ def workload_section(report: "Report", workload_id: str) -> Section:
         totals = [
             summary for summary in mine if summary.operation == operation and summary.stage == "total_ns"
         ]
-        tables.append(_times_table(_OPERATION_TITLES[operation], totals))
-        if operation != "scan_file":  # files of one scan share its moment: an interval would claim too much
+        if operation == "scan_file":
+            # Files of one scan share its moment: a ratio or an interval would claim too much.
+            tables.append(_times_table(_OPERATION_TITLES[operation], totals, {}))
+        else:
+            tables.append(
+                _times_table(_OPERATION_TITLES[operation], totals, _comparisons(report, workload_id))
+            )
             tables.append(_interval_table(totals))
     scans = [summary for summary in mine if summary.operation == "scan" and summary.distribution]
     if any(summary.stage != "total_ns" for summary in scans):
         tables += [_stage_median_table(scans), _stage_mean_table(scans)]
-    comparison = _ratio_table(report, workload_id)
+        tables.append(_stage_ratio_table(report, workload_id))
     agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
     return Section(
         heading=f"Workload {workload_id}",
         sentences=_sentences(mine, agreement),
         alerts=_alerts(agreement),
-        tables=tuple(table for table in (*tables, comparison) if table.rows),
+        tables=tuple(table for table in tables if table.rows),
         workload_id=workload_id,
     )
 
 
-def _times_table(title: str, totals: "Sequence[Summary]") -> Table:
-    """The figures of every configuration, one row each."""
+def _comparisons(report: "Report", workload_id: str) -> dict[str, str]:
+    """What is said of each configuration against the baseline, by its id."""
+    said = {report.baseline_id or "": "baseline"}
+    for ratio in report.comparison.ratios:
+        if ratio.workload_id == workload_id and ratio.stage == "total_ns":
+            said[ratio.config_id] = wording.comparison(ratio)
+    for refusal in report.comparison.refusals:
+        if refusal.workload_id == workload_id:
+            said[refusal.config_id] = f"not compared: {refusal.reason}"
+    return said
+
+
+def _times_table(title: str, totals: "Sequence[Summary]", comparisons: dict[str, str]) -> Table:
+    """The figures of every configuration, one row each, and how it compares with the baseline."""
     rows = []
     for summary in totals:
         figures = summary.distribution
         cells = ("0", *[wording.NONE] * 6) if figures is None else _figures(figures)
         failed = wording.errors(summary.errors, figures.n if figures else 0)
-        rows.append((summary.config_id, *cells, failed))
-    return Table(
-        title=title,
-        header=("Configuration", "n", "min", "avg", "p50", "p90", "p99", "max", "errors"),
-        rows=tuple(rows),
-    )
+        compared = (comparisons.get(summary.config_id, wording.NONE),) if comparisons else ()
+        rows.append((summary.config_id, *cells, failed, *compared))
+    header: tuple[str, ...] = ("Configuration", "n", "min", "avg", "p50", "p90", "p99", "max", "errors")
+    if comparisons:
+        header = (*header, "ratio of p50 to baseline")
+    return Table(title, header, tuple(rows), prose=frozenset({9}))
 
 
 def _figures(figures: "Distribution") -> tuple[str, ...]:
@@ -83,6 +100,7 @@ def _interval_table(totals: "Sequence[Summary]") -> Table:
         title="95 % intervals of the quantiles within this run, ms",
         header=("Configuration", "p50", "p90", "p99"),
         rows=tuple(rows),
+        detail=True,
     )
 
 
@@ -125,31 +143,21 @@ def _stage_mean_table(scans: "Sequence[Summary]") -> Table:
         title="Stages of a whole scan, mean in ms (these add up)",
         header=("Configuration", *(wording.STAGE_NAMES[stage] for stage in parts), "other", "total"),
         rows=tuple(rows),
+        detail=True,
     )
 
 
-def _ratio_table(report: "Report", workload_id: str) -> Table:
-    ratios = [one for one in report.comparison.ratios if one.workload_id == workload_id]
-    refusals = [one for one in report.comparison.refusals if one.workload_id == workload_id]
-    rows = [_ratio_row(one) for one in ratios] + [
-        (one.config_id, wording.NONE, f"not compared: {one.reason}", *[wording.NONE] * 3) for one in refusals
+def _stage_ratio_table(report: "Report", workload_id: str) -> Table:
+    rows = [
+        (ratio.config_id, wording.STAGE_NAMES[ratio.stage], wording.comparison(ratio))
+        for ratio in report.comparison.ratios
+        if ratio.workload_id == workload_id
     ]
     return Table(
-        title=f"Time relative to {report.baseline_id}: below 1 is faster",
-        header=("Configuration", "stage", "verdict", "ratio", "95 % interval", "blocks"),
+        title=f"Stages relative to {report.baseline_id}: below 1 is faster",
+        header=("Configuration", "stage", "ratio of p50"),
         rows=tuple(rows),
         prose=frozenset({1, 2}),
-    )
-
-
-def _ratio_row(ratio: "Ratio") -> tuple[str, ...]:
-    return (
-        ratio.config_id,
-        wording.STAGE_NAMES[ratio.stage],
-        wording.verdict(ratio),
-        wording.three_digits(ratio.value),
-        wording.ratio_interval(ratio),
-        f"{ratio.blocks}",
     )
 
 

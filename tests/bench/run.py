@@ -10,8 +10,8 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
+import harness_figures  # noqa: F401 - registers its figures
+import run_figures  # noqa: F401 - registers its figures
 from figures import FIGURES, Figure
 
 
@@ -24,19 +24,20 @@ def main(names: list[str]) -> int:
     measured: list[Figure] = []
     for name in names or FIGURES:
         with tempfile.TemporaryDirectory() as folder:
-            for figure in FIGURES[name](Path(folder) / "lab"):
+            for figure in FIGURES[name](Path(folder)):
                 measured.append(figure)
-                verdict = "holds" if figure.holds else "DOES NOT HOLD"
-                print(
-                    f"{figure.name}: {figure.value:.4g} {figure.unit} (bound {figure.bound}: {verdict})",
-                    flush=True,
-                )
+                print(_line(figure), flush=True)
     path = os.environ.get("BENCH_JSON")
     if path:
-        Path(path).write_text(
-            "".join(json.dumps(asdict(figure)) + "\n" for figure in measured), encoding="utf-8"
-        )
+        lines = [json.dumps(asdict(figure), ensure_ascii=False) + "\n" for figure in measured]
+        Path(path).write_text("".join(lines), encoding="utf-8")
     return 0 if all(figure.holds for figure in measured) else 1
+
+
+def _line(figure: Figure) -> str:
+    verdict = "holds" if figure.holds else "DOES NOT HOLD"
+    bound = "" if figure.bound == "none" else f" (bound {figure.bound}: {verdict})"
+    return f"{figure.name}: {figure.value:.4g} {figure.unit}{bound}"
 
 
 if __name__ == "__main__":

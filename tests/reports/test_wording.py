@@ -51,16 +51,16 @@ def test_a_quantile_is_shown_as_far_as_the_sample_supports_it(
 @pytest.mark.parametrize(
     ("value", "low", "high", "text"),
     [
-        (0.1, 0.09, 0.11, "faster, 10.0 times"),
-        (2.5, 2.4, 2.6, "slower, 2.50 times"),
-        (1.1, 0.9, 1.3, "no difference seen"),
-        (1.1, None, None, "undecided"),
+        (0.1, 0.09, 0.11, "0.100 (0.0900 to 0.110), faster"),
+        (2.5, 2.4, 2.6, "2.50 (2.40 to 2.60), slower"),
+        (1.1, 0.9, 1.3, "1.10 (0.900 to 1.30), no difference seen"),
+        (1.1, None, None, "1.10 (an interval needs 2 blocks), undecided"),
     ],
 )
-def test_a_verdict_names_the_factor_only_where_a_difference_was_seen(
+def test_a_comparison_gives_ratio_interval_and_verdict(
     value: float, low: float | None, high: float | None, text: str
 ) -> None:
-    assert wording.verdict(Ratio("b", "a", "w", "total_ns", value, low, high, 5)) == text
+    assert wording.comparison(Ratio("b", "a", "w", "total_ns", value, low, high, 5)) == text
 
 
 @pytest.mark.parametrize(
