@@ -31,7 +31,7 @@ class CellRecord(Model):
     reason: str = ""
     """Why it was skipped or failed, with what would help."""
     cache_state: str = ""
-    """In words: what may hold the bytes when a read begins."""
+    """In words: what may hold the bytes when a read begins, or who has them when a write ends."""
     proof: dict[str, str] = {}
     """What was observed of the client, host or mount that really ran."""
 

@@ -211,13 +211,16 @@ def _print_report(results: str, run_id: str | None, console: Console) -> bool:
     from tasks.reports.terminal import render  # noqa: PLC0415 - numpy and scipy load slowly
     from tasks.reports.view import build_report  # noqa: PLC0415 - as above
     from tasks.results.reader import read_run  # noqa: PLC0415 - as above
+    from tasks.results.schema import SAMPLES_FOLDER  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
     store = open_store(results)
     stored = read_run(store, run_id)
     record = stored.record
     render(build_report(record, stored.run_id, stored.samples()), console)
-    console.print(f"samples  {store.location}", soft_wrap=True, markup=False, highlight=False)
+    console.print(
+        f"samples  {store.location}/{SAMPLES_FOLDER}", soft_wrap=True, markup=False, highlight=False
+    )
     name = f"reports/{stored.run_id}.html"
     console.print(f"report   {store.location}/{name}", soft_wrap=True, markup=False, highlight=False)
     return record is not None and bool(record.failed_cells)

@@ -27,6 +27,7 @@ class Boto3ApiPath:
     cache_states = CacheStates(
         single="the same object each time; the client keeps nothing, the service may",
         unique="another object each time; the client keeps nothing",
+        write="a new key each time; the service has the data when the call returns",
     )
 
     def __init__(self, config: Boto3Api, target: BucketTarget) -> None:

@@ -34,6 +34,7 @@ class MountIoPath:
     cache_states = CacheStates(
         single="the same file each time: the kernel's page cache and the mount's own may serve it",
         unique="another file each time; the mount may keep some from an earlier run",
+        write="a new file each time; fsync returns when the mount has the data, the bucket gets it later",
     )
 
     def __init__(self, config: MountIo, target: MountTarget) -> None:

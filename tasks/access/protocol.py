@@ -27,10 +27,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class CacheStates:
-    """In words: what may hold the bytes when a read begins."""
+    """In words: what may hold the bytes when a read begins, and who has them when a write ends."""
 
     single: str
     unique: str
+    write: str
 
 
 class AccessPath(Protocol):

@@ -88,22 +88,11 @@ def _data_section(record: "RunRecord") -> Section:
         for dataset in record.datasets
         for item in dataset.left_out
     )
-    cells = tuple(
-        (cell.config_id, cell.workload_id, cell.status, wording.printable(cell.cache_state) or "not stated")
-        for cell in record.cells
-    )
     tables = (
         Table("Datasets", ("Dataset", "kind", "holds"), datasets, frozenset({1, 2})),
         Table("Left out of datasets", ("Dataset", "objects", "reason"), left_out, frozenset({2})),
-        Table(
-            "Cells and what may hold their bytes when a read begins",
-            ("Configuration", "workload", "status", "cache state"),
-            cells,
-            frozenset({1, 2, 3}),
-            detail=True,
-        ),
     )
-    return Section("Data and cells", tables=tuple(table for table in tables if table.rows))
+    return Section("Data", tables=tuple(table for table in tables if table.rows))
 
 
 def _held(dataset: "DatasetRecord") -> str:

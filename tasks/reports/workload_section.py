@@ -43,7 +43,7 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
     return Section(
         heading=f"Workload {workload_id}",
-        sentences=_sentences(mine, agreement),
+        sentences=(*_sentences(mine, agreement), *_cache_states(report, workload_id)),
         alerts=_alerts(agreement),
         tables=tuple(table for table in tables if table.rows),
         workload_id=workload_id,
@@ -175,6 +175,16 @@ def _sentences(summaries: "Sequence[Summary]", agreement: "Agreement | None") ->
     warmups = sum(summary.warmups for summary in summaries if summary.stage == "total_ns")
     sentences.append(f"Not counted: {warmups:,} warm-up operation{'' if warmups == 1 else 's'}.")
     return tuple(sentences)
+
+
+def _cache_states(report: "Report", workload_id: str) -> tuple[str, ...]:
+    """What each configuration's times hold of caches: unlike states are no fair comparison of services."""
+    cells = report.record.cells if report.record else ()
+    return tuple(
+        wording.printable(f"{cell.config_id}: {cell.cache_state}.")
+        for cell in cells
+        if cell.workload_id == workload_id and cell.status == "measured" and cell.cache_state
+    )
 
 
 def _alerts(agreement: "Agreement | None") -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def _reading(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> Ope
 def _cache_state(spec: BlockSpec, access: AccessPath) -> str:
     workload = spec.cell.workload
     if isinstance(workload, BlobWriteConfig):
-        return "a new key each time"
+        return access.cache_states.write
     if isinstance(workload, BlobReadConfig) and workload.read_mode == "unique":
         return access.cache_states.unique
     return access.cache_states.single

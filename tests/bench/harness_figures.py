@@ -110,4 +110,4 @@ def million_samples(folder: Path) -> Iterator[Figure]:
     for name in ("worker_mib", "recorder_mib"):
         yield Figure(f"million_samples_{name}", facts[name], "MiB at the peak", "< 300", facts[name] < 300)
     size = facts["bytes_per_sample"]
-    yield Figure("million_samples_on_disk", size, "bytes per sample", "<= 16", size <= 16)
+    yield Figure("million_samples_on_disk", size, "bytes per no-op sample", "<= 16", size <= 16)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,6 +72,13 @@ def test_a_second_run_is_appended_and_changes_nothing_of_the_first(
     ]
     assert query(results, "SELECT DISTINCT files, records FROM SAMPLES WHERE operation = 'scan'") == [
         (12, 60)
+    ]
+
+    (in_readme,) = re.findall(r"```sql\n(.*?)```", (PROJECT_ROOT / "README.md").read_text(), re.DOTALL)
+    sql = in_readme.replace("'results/", f"'{results}/").replace("read-64kib-single", "read-unique")
+    assert sorted(row[:2] for row in duckdb.connect().execute(sql).fetchall()) == [
+        ("boto3-lab", 16),
+        ("mount-lab", 16),
     ]
 
 
