@@ -116,6 +116,9 @@ class Suite(Model):
     def _workload_problems(self) -> Iterator[Problem]:
         for name, workload in self.workloads.items():
             place = ("workloads", name)
+            if workload.iterations < self.blocks:
+                message = f"{workload.iterations} operations cannot be spread over {self.blocks} blocks"
+                yield Problem((*place, "iterations"), message)
             if isinstance(workload, BlobRead):
                 dataset = self.datasets.get(workload.dataset)
                 if not isinstance(dataset, Blobs):

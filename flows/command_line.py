@@ -22,7 +22,7 @@ from tasks.lab.local_lab import lab_down, lab_status, lab_up
 from tasks.lab.prefect_server import private_prefect_server
 from tasks.lab.processes import wait_until_quiet
 from tasks.lab.state import shell_exports
-from tasks.reports.plan_table import cost_line, render_plan
+from tasks.reports.plan_table import cost_lines, render_plan
 from tasks.reports.progress import Reporter, reporter
 from tasks.venues.launch import Launch, launched
 from tasks.workloads.plan import plan_suite, refuse_above_cap
@@ -162,7 +162,9 @@ def _refuse_early(parameters: BenchmarkParameters) -> None:
     suite = suite_of(parameters)
     refuse_above_cap(suite)
     open_store(parameters.results).check_writable()
-    Console(stderr=True).print(cost_line(suite, plan_suite(suite)), markup=False)
+    console = Console(stderr=True)
+    for line in cost_lines(suite, plan_suite(suite)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager

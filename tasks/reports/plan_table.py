@@ -30,23 +30,25 @@ def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
             _size(cell.bytes_written),
         )
     console.print(table)
+    for line in cost_lines(suite, plan):
+        console.print(line, markup=False, highlight=False)
+
+
+def cost_lines(suite: Suite, plan: SuitePlan) -> list[str]:
+    """The requests, bytes and dollars of a run, and what is not known of them: said before it starts."""
     counts = plan.requests
-    console.print(
-        f"prepared once: {_size(plan.prepared_bytes)}; in all {counts.get:,} GET, {counts.put:,} PUT, "
-        f"{counts.list:,} LIST, {counts.head:,} HEAD, {counts.delete:,} DELETE"
-    )
-    for what in plan.unknown:
-        console.print(f"not counted: {what}", markup=False)
-    console.print(cost_line(suite, plan), markup=False)
-
-
-def cost_line(suite: Suite, plan: SuitePlan) -> str:
-    """What the run would cost at list prices, or that it costs nothing."""
+    lines = [
+        (
+            f"prepared once: {_size(plan.prepared_bytes)}; in all {counts.get:,} GET, {counts.put:,} PUT, "
+            f"{counts.list:,} LIST, {counts.head:,} HEAD, {counts.delete:,} DELETE"
+        ),
+        *(f"not counted: {what}" for what in plan.unknown),
+    ]
     if suite.lab:
-        return "cost: none, since it runs in the local lab"
+        return [*lines, "cost: none, since it runs in the local lab"]
     cost = cost_of(suite, plan)
     unknown = f"; unknown: {'; '.join(cost.unknown)}" if cost.unknown else ""
-    return f"cost: about {cost.usd:.4f} USD for requests and a month's storage{unknown}"
+    return [*lines, f"cost: about {cost.usd:.4f} USD for requests and a month's storage{unknown}"]
 
 
 def _size(size_bytes: int) -> str:

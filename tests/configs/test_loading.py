@@ -57,6 +57,14 @@ def test_unique_reads_need_as_many_objects() -> None:
         parse_suite(text, "s.yaml")
 
 
+def test_every_block_of_a_cell_has_something_to_do() -> None:
+    text = LAB.replace("iterations: 15, warmup: 5", "iterations: 4, warmup: 0")
+    with pytest.raises(
+        UserError, match=r"scan-simple.iterations: 4 operations cannot be spread over 5 blocks"
+    ):
+        parse_suite(text, "s.yaml")
+
+
 def test_every_mistake_is_named_at_once() -> None:
     text = LAB.replace("blocks: 5", "blocks: 0").replace("name: lab", "nam: lab")
     with pytest.raises(UserError) as raised:
