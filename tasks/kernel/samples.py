@@ -88,3 +88,15 @@ class SampleColumns:
         """The index under which `key` is recorded; a new one is appended to `keys`."""
         self.keys.append(key)
         return len(self.keys) - 1
+
+    def drop_unmeasured(self) -> None:
+        """Forget the rows that were made and never reached, as after a block that broke off."""
+        total_ns = self.integers["total_ns"]
+        kept = [row for row in range(len(self)) if total_ns[row] != NULL]
+        place = {row: index for index, row in enumerate(kept)}
+        for name, column in self.integers.items():
+            self.integers[name] = array(column.typecode, [column[row] for row in kept])
+        self.operation = array("b", [self.operation[row] for row in kept])
+        self.warmup = array("b", [self.warmup[row] for row in kept])
+        self.object_key = array("i", [self.object_key[row] for row in kept])
+        self.failures = {place[row]: failure for row, failure in self.failures.items() if row in place}

@@ -4,9 +4,28 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 
+from configs.block import BlockSpec
 from configs.manifest import DatasetObject
+from configs.workloads import BlobWrite as BlobWriteConfig
 from tasks.access.protocol import AccessPath, Answer, Upload
+from tasks.kernel.loop import LoopCost, measure
 from tasks.kernel.samples import NULL, Failure, SampleColumns
+
+
+def measure_reads(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+    """One block of blob reads, of the objects that the block was given."""
+    return measure(BlobRead(access, spec.objects, samples), samples, spec.iterations, spec.warmup)
+
+
+def measure_writes(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+    """One block of blob writes; when its clock has stopped, the objects are looked up and removed."""
+    if not isinstance(spec.cell.workload, BlobWriteConfig):
+        raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
+    access.ready_for_writes(spec.write_prefix)
+    write = BlobWrite(access, spec.write_prefix, int(spec.cell.workload.size), spec.seed, samples)
+    cost = measure(write, samples, spec.iterations, spec.warmup)
+    write.verify_and_remove()
+    return cost
 
 
 class BlobRead:

@@ -11,11 +11,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from configs.block import BlockSpec
 from configs.manifest import DatasetObject
+from configs.workloads import CloudTrailScan
 from tasks.access.protocol import AccessPath
-from tasks.kernel.loop import Clock
+from tasks.kernel.loop import Clock, LoopCost, measure
 from tasks.kernel.samples import Failure, SampleColumns
 from tasks.workloads.blob import record_answer
+
+
+def measure_scans(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+    """One block of scans over the whole dataset."""
+    if not isinstance(spec.cell.workload, CloudTrailScan):
+        raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
+    if spec.cell.workload.staged:
+        scan: SimpleScan = StagedScan(access, spec.read_prefix, spec.objects, samples)
+    else:
+        scan = SimpleScan(access, spec.read_prefix, spec.objects)
+    return measure(scan, samples, spec.iterations, spec.warmup)
 
 
 class FileTimes(NamedTuple):

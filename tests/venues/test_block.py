@@ -1,0 +1,65 @@
+"""A block that breaks off keeps what it had measured, and nothing that it had not."""
+
+import pytest
+
+from configs.access_paths import NoOp
+from configs.block import BlockSpec
+from configs.run_record import RunIdentity
+from configs.suite import Cell, Configuration
+from configs.targets import BucketTarget
+from configs.workloads import BlobWrite
+from tasks.access.noop import NoOpPath
+from tasks.access.protocol import Answer
+from tasks.kernel.samples import NULL
+from tasks.venues.block import run_block
+
+
+def a_spec() -> BlockSpec:
+    return BlockSpec(
+        run=RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01"),
+        cell=Cell(
+            config_id="c",
+            workload_id="w",
+            configuration=Configuration(access_path=NoOp(), target="t"),
+            workload=BlobWrite(size=64),
+            target=BucketTarget(bucket="unused"),
+        ),
+        block=0,
+        iterations=10,
+        warmup=1,
+        seed=1,
+        write_prefix="p/",
+    )
+
+
+def test_operations_that_were_never_reached_are_no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([Answer()] * 3)
+
+    def answer_three_times(*_: object) -> Answer:
+        return next(answers)
+
+    monkeypatch.setattr(NoOpPath, "answer", answer_three_times)
+    outcome = run_block(a_spec())
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("StopIteration")
+    assert len(outcome.samples) == 3
+    assert NULL not in outcome.samples.integers["total_ns"]
+    assert list(outcome.samples.warmup) == [1, 0, 0]
+
+
+def test_a_failed_operation_among_them_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = iter(range(10))
+
+    def write(*_: object) -> object:
+        if next(calls) == 1:
+            message = "no"
+            raise OSError(message)
+        return None
+
+    answers = iter([Answer()] * 3)
+    monkeypatch.setattr(NoOpPath, "write", write)
+    monkeypatch.setattr(NoOpPath, "answer", lambda *_: next(answers))
+    outcome = run_block(a_spec())
+    assert [failure.error for failure in outcome.samples.failures.values()] == ["OSError"]
+    assert list(outcome.samples.failures) == [1]
+    assert len(outcome.samples) == 4
