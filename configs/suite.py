@@ -116,8 +116,12 @@ class Suite(Model):
     def _workload_problems(self) -> Iterator[Problem]:
         for name, workload in self.workloads.items():
             place = ("workloads", name)
-            if workload.iterations < self.blocks:
-                message = f"{workload.iterations} operations cannot be spread over {self.blocks} blocks"
+            parts = self.blocks * workload.concurrency
+            if workload.iterations < parts:
+                message = (
+                    f"{workload.iterations} operations cannot be spread over {parts} parts: "
+                    f"every thread of each of the {self.blocks} blocks needs one"
+                )
                 yield Problem((*place, "iterations"), message)
             if isinstance(workload, BlobRead):
                 dataset = self.datasets.get(workload.dataset)

@@ -1,6 +1,6 @@
 """What is done and timed. Repeats are per cell and run, and are spread over the run's blocks."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -24,7 +24,12 @@ class _Repeated(Model):
         return self
 
 
-class BlobRead(_Repeated):
+class _Concurrent(_Repeated):
+    concurrency: Annotated[int, Field(ge=1, le=256)] = 1
+    """Threads of the measuring process that do the operations at the same time, each its share."""
+
+
+class BlobRead(_Concurrent):
     """Read a whole object: the same one each time (`single`), or another one each time (`unique`)."""
 
     kind: Literal["blob_read"] = "blob_read"
@@ -32,7 +37,7 @@ class BlobRead(_Repeated):
     read_mode: Literal["single", "unique"] = "single"
 
 
-class BlobWrite(_Repeated):
+class BlobWrite(_Concurrent):
     """Write random bytes to a new key each time."""
 
     kind: Literal["blob_write"] = "blob_write"
@@ -45,6 +50,7 @@ class CloudTrailScan(_Repeated):
     Simple: one elapsed time for all of it. Staged: each stage of each file timed on its own as well.
     """
 
+    concurrency: ClassVar[int] = 1
     kind: Literal["cloudtrail_scan"] = "cloudtrail_scan"
     dataset: Identifier
     staged: bool = False

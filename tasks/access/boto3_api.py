@@ -1,5 +1,8 @@
 """boto3's low-level API: `get_object` and `put_object` with the whole body, one after another."""
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -36,8 +39,8 @@ class Boto3ApiPath:
         self._asked_host = ""
         self._client: S3Client
 
-    def connect(self) -> None:
-        """Make the client and send one listing, so that no sample holds DNS, TCP or TLS.
+    def connect(self, concurrency: int) -> None:
+        """Make the client and send a listing for each thread, so that no sample holds DNS, TCP or TLS.
 
         Raises:
             LabelError: if the listing was refused, or went to another host than the target's.
@@ -50,7 +53,7 @@ class Boto3ApiPath:
                 connect_timeout=self._config.connect_timeout_s,
                 read_timeout=self._config.read_timeout_s,
                 retries={"total_max_attempts": self._config.max_attempts, "mode": self._config.retry_mode},
-                max_pool_connections=1,
+                max_pool_connections=concurrency,
             ),
         )
         events = self._client.meta.events
@@ -65,6 +68,9 @@ class Boto3ApiPath:
         finally:
             events.unregister("before-send.s3", self._note_host)
         self._refuse_another_host()
+
+    def _open_connection(self) -> None:
+        self._client.list_objects_v2(Bucket=self._target.bucket, Prefix=f"{self._target.prefix}/", MaxKeys=1)
 
     def _note_host(self, request: AWSPreparedRequest, **_: object) -> None:
         self._asked_host = urlsplit(request.url).netloc
@@ -144,3 +150,15 @@ class Boto3ApiPath:
     def close(self) -> None:
         """Close the connection pool."""
         self._client.close()
+
+
+def _at_once(request: Callable[[], None], times: int) -> None:
+    """Send a request from as many threads at the same moment, so that each takes a connection of its own."""
+    together = threading.Barrier(times)
+
+    def send(_: int) -> None:
+        together.wait()
+        request()
+
+    with ThreadPoolExecutor(times) as pool:
+        list(pool.map(send, range(times)))

@@ -47,8 +47,8 @@ class MountIoPath:
         self._folders: list[Path] = []
         self._mounted: Mounted
 
-    def connect(self) -> None:
-        """Look up what is mounted, and touch it once.
+    def connect(self, concurrency: int) -> None:
+        """Look up what is mounted, and touch it once; a mount has no connection of each thread.
 
         Raises:
             LabelError: if nothing, or another kind of file system, is mounted at the path, or it is dead.

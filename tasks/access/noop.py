@@ -16,7 +16,7 @@ class NoOpPath:
     def __init__(self, config: NoOp, target: BucketTarget) -> None:
         self._written: dict[str, bytes] = {}
 
-    def connect(self) -> None:
+    def connect(self, concurrency: int) -> None:
         """Nothing to connect to."""
 
     def proof(self) -> dict[str, str]:

@@ -42,8 +42,8 @@ class AccessPath(Protocol):
 
     cache_states: CacheStates
 
-    def connect(self) -> None:
-        """Build the client and open its connection.
+    def connect(self, concurrency: int) -> None:
+        """Build the client and open a connection for each of the threads that will use it.
 
         Raises:
             UnsupportedError: it cannot be measured here; the cell is skipped with this reason.

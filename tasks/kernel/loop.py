@@ -55,20 +55,32 @@ class LoopCost:
     """Mean time between the end of one operation and the start of the next; 0 with a single one."""
 
 
-def measure(
+def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the clock, a pool the thread
     operation: Operation[Argument, Result],
     samples: SampleColumns,
     count: int,
     warmup: int,
+    *,
     clock: Clock = time.perf_counter_ns,
+    thread: int | None = None,
 ) -> LoopCost:
-    """Run an operation `count` times, of which the first `warmup` are marked, and record every one."""
-    first_row = samples.grow(count, operation.name)
+    """Run an operation `count` times, of which the first `warmup` are marked, and record every one.
+
+    Args:
+        operation: what is measured.
+        samples: where every operation is recorded.
+        count: how often, warm-ups included.
+        warmup: how many of them are marked as warm-ups.
+        clock: what is read before and after each operation.
+        thread: the number of this thread among several, which leave the garbage collector alone; None
+            where this is the only one.
+    """
+    first_row = samples.grow(count, operation.name, worker=thread or 0)
     samples.warmup[first_row : first_row + warmup] = type(samples.warmup)("b", [1]) * warmup
     total_ns, started_us = samples.integers["total_ns"], samples.integers["started_us"]
     seq_column = samples.integers["seq"]
     prepare, timed, check = operation.prepare, operation.timed, operation.check
-    disable_gc, enable_gc = gc.disable, gc.enable
+    disable_gc, enable_gc = (gc.disable, gc.enable) if thread is None else (_leave_gc, _leave_gc)
     busy_ns = 0
     cpu_before_ns = time.process_time_ns()
     origin_ns = clock()
@@ -96,3 +108,7 @@ def measure(
     wall_ns = clock() - origin_ns
     cpu_ns = time.process_time_ns() - cpu_before_ns
     return LoopCost(wall_ns=wall_ns, cpu_ns=cpu_ns, gap_ns=(wall_ns - busy_ns) // max(1, count))
+
+
+def _leave_gc() -> None:
+    """What several threads do to the collector, which whoever started them has switched off."""

@@ -16,6 +16,7 @@ STAGES: Final = ("list_ns", "read_ns", "gunzip_ns", "parse_ns", "total_ns")
 """The timed stages, in the order in which they happen; `total_ns` is the whole operation."""
 
 INTEGER_COLUMNS: Final = (
+    "worker",
     "seq",
     "started_us",
     "size_bytes",
@@ -62,15 +63,15 @@ class SampleColumns:
     def __len__(self) -> int:
         return len(self.operation)
 
-    def grow(self, rows: int, operation: str) -> int:
-        """Append `rows` empty rows and return the index of the first.
+    def grow(self, rows: int, operation: str, worker: int = 0) -> int:
+        """Append `rows` empty rows of one worker and return the index of the first.
 
         Rows are made before the clock starts, so that no array is ever enlarged between two readings.
         """
         first = len(self)
         empty = array("q", [NULL]) * rows
-        for column in self.integers.values():
-            column.extend(empty)
+        for name, column in self.integers.items():
+            column.extend(array("q", [worker]) * rows if name == "worker" else empty)
         self.operation.extend(array("b", [OPERATIONS.index(operation)]) * rows)
         self.warmup.extend(array("b", [0]) * rows)
         self.object_key.extend(array("i", [-1]) * rows)
@@ -88,6 +89,17 @@ class SampleColumns:
         """The index under which `key` is recorded; a new one is appended to `keys`."""
         self.keys.append(key)
         return len(self.keys) - 1
+
+    def extend(self, other: "SampleColumns") -> None:
+        """Append another block's rows, as of another thread that measured at the same time."""
+        rows, keys = len(self), len(self.keys)
+        for name, column in self.integers.items():
+            column.extend(other.integers[name])
+        self.operation.extend(other.operation)
+        self.warmup.extend(other.warmup)
+        self.object_key.extend(array("i", [key if key < 0 else keys + key for key in other.object_key]))
+        self.keys += other.keys
+        self.failures |= {rows + row: failure for row, failure in other.failures.items()}
 
     def drop_unmeasured(self) -> None:
         """Forget the rows that were made and never reached, as after a block that broke off."""

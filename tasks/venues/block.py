@@ -21,7 +21,7 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
     try:
         access = access_path(spec.cell.configuration.access_path, spec.cell.target)
         cache_state = _cache_state(spec, access)
-        access.connect()
+        access.connect(spec.cell.workload.concurrency)
         proof = access.proof()
         loop = measure_workload(spec, access, samples)
         access.close()

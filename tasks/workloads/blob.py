@@ -6,25 +6,39 @@ from collections.abc import Callable, Sequence
 
 from configs.block import BlockSpec
 from configs.manifest import DatasetObject
+from configs.workloads import BlobRead as BlobReadConfig
 from configs.workloads import BlobWrite as BlobWriteConfig
 from tasks.access.protocol import AccessPath, Answer, Upload
-from tasks.kernel.loop import LoopCost, measure
+from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import NULL, Failure, SampleColumns
+from tasks.kernel.threads import measure_in_threads
 
 
 def measure_reads(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
-    """One block of blob reads, of the objects that the block was given."""
-    return measure(BlobRead(access, spec.objects, samples), samples, spec.iterations, spec.warmup)
+    """One block of blob reads: each thread reads objects of its own, or all of them the single one."""
+    if not isinstance(spec.cell.workload, BlobReadConfig):
+        raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
+    threads = spec.cell.workload.concurrency
+
+    def reads_of(thread: int, part: SampleColumns) -> BlobRead:
+        return BlobRead(access, spec.objects[thread::threads] or spec.objects, part)
+
+    return measure_in_threads(reads_of, samples, spec.iterations, spec.warmup, threads)
 
 
 def measure_writes(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
     """One block of blob writes; when its clock has stopped, the objects are looked up and removed."""
     if not isinstance(spec.cell.workload, BlobWriteConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
-    access.ready_for_writes(spec.write_prefix)
-    write = BlobWrite(access, spec.write_prefix, int(spec.cell.workload.size), spec.seed, samples)
-    cost = measure(write, samples, spec.iterations, spec.warmup)
-    write.verify_and_remove()
+    size_bytes, threads = int(spec.cell.workload.size), spec.cell.workload.concurrency
+
+    def writes_of(thread: int, _: SampleColumns) -> BlobWrite:
+        prefix = f"{spec.write_prefix}{thread:03d}/"
+        access.ready_for_writes(prefix)
+        return BlobWrite(access, prefix, size_bytes, spec.seed + thread)
+
+    cost = measure_in_threads(writes_of, samples, spec.iterations, spec.warmup, threads)
+    verify_and_remove(access, samples, size_bytes)
     return cost
 
 
@@ -70,17 +84,13 @@ class BlobRead:
 
 
 class BlobWrite:
-    """Timed: one whole write to a new key. `verify_and_remove` looks at the objects afterwards."""
+    """Timed: one whole write to a new key."""
 
     name = "write"
 
-    def __init__(
-        self, access: AccessPath, prefix: str, size_bytes: int, seed: int, samples: SampleColumns
-    ) -> None:
+    def __init__(self, access: AccessPath, prefix: str, size_bytes: int, seed: int) -> None:
         self._access = access
         self._prefix = prefix
-        self._samples = samples
-        self._rows: dict[int, str] = {}
         # One payload serves all writes of a block: it does not compress, and no server here looks
         # for the same bytes under another key.
         self._payload = random.Random(seed).randbytes(size_bytes)  # noqa: S311 - repeatable, not secret
@@ -99,24 +109,29 @@ class BlobWrite:
         samples.object_key[row] = samples.key_index(argument.key)
         samples.integers["size_bytes"][row] = len(argument.payload)
         record_answer(samples, row, self._access.answer(result))
-        self._rows[row] = argument.key
 
     def explain(self, argument: Upload, error: Exception) -> Failure:
         """As the access path sees it."""
         return self._access.failure(error)
 
-    def verify_and_remove(self) -> None:
-        """Look up the size of every object that was written, then delete it: after the block's clock."""
-        for row, key in self._rows.items():
-            try:
-                size_bytes = self._access.size_of(key)
-            except Exception as error:  # noqa: BLE001 - whatever the client raises: the write cannot be seen
-                self._samples.fail(row, Failure("NotFoundAfterWrite", f"{key}: {error}"))
-                continue
-            if size_bytes != len(self._payload):
-                message = f"{key}: {size_bytes} bytes arrived, {len(self._payload)} were written"
-                self._samples.fail(row, Failure("WrongLength", message))
-        self._access.delete(list(self._rows.values()))
+
+def verify_and_remove(access: AccessPath, samples: SampleColumns, size_bytes: int) -> None:
+    """Look up the size of every object that was written, then delete it: after the block's clock."""
+    written = {
+        samples.keys[index]: row
+        for row, index in enumerate(samples.object_key)
+        if index >= 0 and row not in samples.failures
+    }
+    for key, row in written.items():
+        try:
+            found_bytes = access.size_of(key)
+        except Exception as error:  # noqa: BLE001 - whatever the client raises: the write cannot be seen
+            samples.fail(row, Failure("NotFoundAfterWrite", f"{key}: {error}"))
+            continue
+        if found_bytes != size_bytes:
+            message = f"{key}: {found_bytes} bytes arrived, {size_bytes} were written"
+            samples.fail(row, Failure("WrongLength", message))
+    access.delete(list(written))
 
 
 def record_answer(samples: SampleColumns, row: int, answer: Answer) -> None:

@@ -32,7 +32,7 @@ def access(
         monkeypatch.setenv(name, value)
     config = request.param()
     path = access_path(config, target_for(config, lab))
-    path.connect()
+    path.connect(1)
     yield path
     path.delete(path.list_keys(PREFIX))
     path.close()

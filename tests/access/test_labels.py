@@ -20,7 +20,7 @@ def lab_environment(lab: LabState, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_plain_folder_is_not_measured_as_a_mount(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match=r"nothing is mounted at .*would measure a local folder"):
-        MountIoPath(MountIo(), MountTarget(shows="b", path=tmp_path)).connect()
+        MountIoPath(MountIo(), MountTarget(shows="b", path=tmp_path)).connect(1)
 
 
 def test_a_folder_inside_a_mount_is_not_taken_for_the_mount(lab: LabState) -> None:
@@ -28,7 +28,7 @@ def test_a_folder_inside_a_mount_is_not_taken_for_the_mount(lab: LabState) -> No
         pytest.skip(lab.mount_problem)
     (lab.mount_path / "inside").mkdir(exist_ok=True)
     with pytest.raises(LabelError, match="nothing is mounted"):
-        MountIoPath(MountIo(), MountTarget(shows="b", path=lab.mount_path / "inside")).connect()
+        MountIoPath(MountIo(), MountTarget(shows="b", path=lab.mount_path / "inside")).connect(1)
 
 
 def test_another_kind_of_mount_fails_with_both_names(lab: LabState) -> None:
@@ -36,7 +36,7 @@ def test_another_kind_of_mount_fails_with_both_names(lab: LabState) -> None:
         pytest.skip(lab.mount_problem)
     path = MountIoPath(MountIo(), MountTarget(shows="b", path=lab.mount_path, fstype="nfs4"))
     with pytest.raises(LabelError, match=r"is a mount of type fuse.rclone, but the target says nfs4"):
-        path.connect()
+        path.connect(1)
 
 
 def test_the_mount_table_gives_type_and_source(lab: LabState) -> None:
@@ -51,23 +51,23 @@ def test_requests_that_leave_for_another_host_fail_the_cell(lab: LabState) -> No
     # The target means Amazon's own endpoint, but AWS_ENDPOINT_URL sends the client to the lab.
     target = BucketTarget(bucket=lab.bucket, region="us-east-1")
     with pytest.raises(LabelError, match=r"requests go to 127.0.0.1.*is AWS_ENDPOINT_URL"):
-        Boto3ApiPath(Boto3Api(), target).connect()
+        Boto3ApiPath(Boto3Api(), target).connect(1)
 
 
 def test_a_bucket_that_is_not_there_fails_the_cell_with_its_name(lab: LabState) -> None:
     target = BucketTarget(bucket="no-such-bucket", endpoint_url=lab.endpoint_url, region=lab.region)
     with pytest.raises(LabelError, match="'no-such-bucket' does not answer a listing"):
-        Boto3ApiPath(Boto3Api(), target).connect()
+        Boto3ApiPath(Boto3Api(), target).connect(1)
 
 
 def test_a_dead_endpoint_fails_the_cell_quickly(lab: LabState) -> None:
     target = BucketTarget(bucket=lab.bucket, endpoint_url="http://127.0.0.1:9", region=lab.region)
     with pytest.raises(LabelError, match=r"127\.0\.0\.1:9"):
-        Boto3ApiPath(Boto3Api(), target).connect()
+        Boto3ApiPath(Boto3Api(), target).connect(1)
 
 
 def test_the_proof_names_the_host_that_was_asked(lab: LabState) -> None:
     target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
     path = Boto3ApiPath(Boto3Api(), target)
-    path.connect()
+    path.connect(1)
     assert path.proof()["host"] == lab.endpoint_url.removeprefix("http://")

@@ -70,7 +70,7 @@ def get_parity(folder: Path) -> Iterator[Figure]:
         )
         target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
         access = Boto3ApiPath(Boto3Api(), target)
-        access.connect()
+        access.connect(1)
         samples = SampleColumns()
         read = BlobRead(access, [item], samples)
         by_hand_ns: list[int] = []

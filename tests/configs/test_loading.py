@@ -60,7 +60,7 @@ def test_unique_reads_need_as_many_objects() -> None:
 def test_every_block_of_a_cell_has_something_to_do() -> None:
     text = LAB.replace("iterations: 15, warmup: 5", "iterations: 4, warmup: 0")
     with pytest.raises(
-        UserError, match=r"scan-simple.iterations: 4 operations cannot be spread over 5 blocks"
+        UserError, match=r"scan-simple.iterations: 4 operations cannot be spread over 5 parts"
     ):
         parse_suite(text, "s.yaml")
 

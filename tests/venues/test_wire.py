@@ -40,7 +40,7 @@ def test_columns_in_which_nothing_happened_are_not_sent() -> None:
     samples = SampleColumns()
     samples.grow(100_000, "read")
     samples.integers["total_ns"][0] = 1
-    assert len(sent(BlockOutcome("measured", samples))) < 100_000 * (8 + 1 + 1 + 4) + 2_000
+    assert len(sent(BlockOutcome("measured", samples))) < 100_000 * (8 + 8 + 1 + 1 + 4) + 2_000
     assert receive(sent(BlockOutcome("measured", samples))).samples == samples
 
 

@@ -6,13 +6,17 @@ import zlib
 import pytest
 
 from configs.access_paths import NoOp
+from configs.block import BlockSpec
 from configs.manifest import DatasetObject
+from configs.run_record import RunIdentity
+from configs.suite import Cell, Configuration
 from configs.targets import BucketTarget
+from configs.workloads import BlobWrite as BlobWriteConfig
 from tasks.access.noop import NoOpPath
 from tasks.access.protocol import Upload
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import SampleColumns
-from tasks.workloads.blob import BlobRead, BlobWrite
+from tasks.workloads.blob import BlobRead, BlobWrite, measure_writes, verify_and_remove
 
 PAYLOAD = b"\x00\x01random bytes\xff"
 
@@ -59,27 +63,51 @@ def test_unique_reads_take_another_object_each_time(access: NoOpPath) -> None:
     assert [samples.keys[index] for index in samples.object_key] == ["a", "b", "c"]
 
 
-def test_every_write_has_a_key_of_its_own_below_the_prefix_and_is_gone_afterwards(access: NoOpPath) -> None:
+def a_write_spec(iterations: int, concurrency: int) -> BlockSpec:
+    workload = BlobWriteConfig(size=64, iterations=iterations, warmup=0, concurrency=concurrency)
+    return BlockSpec(
+        run=RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01"),
+        cell=Cell(
+            config_id="c",
+            workload_id="w",
+            configuration=Configuration(access_path=NoOp(), target="t"),
+            workload=workload,
+            target=BucketTarget(bucket="unused"),
+        ),
+        block=0,
+        iterations=iterations,
+        warmup=0,
+        seed=1,
+        write_prefix="p/runs/r/",
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_every_write_has_a_key_of_its_own_below_the_prefix_and_is_gone_afterwards(
+    access: NoOpPath, threads: int
+) -> None:
     samples = SampleColumns()
-    write = BlobWrite(access, "p/runs/r/", 64, seed=1, samples=samples)
-    measure(write, samples, count=3, warmup=1)
-    assert access.list_keys("p/runs/r/") == [f"p/runs/r/{seq:06d}.bin" for seq in range(3)]
-    write.verify_and_remove()
-    assert access.list_keys("p/runs/r/") == []
+    measure_writes(a_write_spec(30, threads), access, samples)
+    assert len(set(samples.keys)) == 30
+    assert all(key.startswith("p/runs/r/") for key in samples.keys)
     assert samples.failures == {}
-    assert access.list_keys("k") == ["k"]
+    assert access.list_keys("") == ["k"]  # the object of somebody else is still there
 
 
 def test_a_write_that_is_not_there_afterwards_is_an_error(access: NoOpPath) -> None:
     samples = SampleColumns()
-    write = BlobWrite(access, "p/", 64, seed=1, samples=samples)
-    measure(write, samples, count=2, warmup=0)
+    measure(BlobWrite(access, "p/", 64, seed=1), samples, count=3, warmup=0)
     access._written["p/000001.bin"] = b"short"
-    write.verify_and_remove()
-    assert {row: failure.error for row, failure in samples.failures.items()} == {1: "WrongLength"}
+    del access._written["p/000002.bin"]
+    access._written["p/000002.bin.other"] = b""
+    with pytest.raises(KeyError):  # the no-op path cannot delete what is not there; the errors come first
+        verify_and_remove(access, samples, 64)
+    assert {row: failure.error for row, failure in samples.failures.items()} == {
+        1: "WrongLength",
+        2: "NotFoundAfterWrite",
+    }
 
 
 def test_payloads_do_not_compress(access: NoOpPath) -> None:
-    samples = SampleColumns()
-    payload = BlobWrite(access, "p/", 65_536, seed=1, samples=samples).prepare(0).payload
+    payload = BlobWrite(access, "p/", 65_536, seed=1).prepare(0).payload
     assert len(zlib.compress(payload)) > 65_536

@@ -1,0 +1,63 @@
+"""The same loop in several threads at once: a closed loop of N clients in one process.
+
+Each thread has an operation and samples of its own, so that no two ever write to one place; what they
+share is the client. The garbage collector is off for all of them from the start to the end: a thread that
+switched it on between its own operations would switch it on in the middle of another's.
+
+Threads of one Python process take turns at everything but waiting. That is part of what is measured: it
+is what a script with a pool of threads gets.
+"""
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tasks.kernel.loop import LoopCost, Operation, measure
+from tasks.kernel.samples import SampleColumns
+from tasks.kernel.schedule import share
+
+
+def measure_in_threads(
+    make: Callable[[int, SampleColumns], Operation[Any, Any]],
+    samples: SampleColumns,
+    count: int,
+    warmup: int,
+    threads: int,
+) -> LoopCost:
+    """Spread `count` operations over threads that start together, and record every one.
+
+    Args:
+        make: gives the operation of a thread by its number, which records into the samples it is given.
+        samples: where the threads' samples end up, thread after thread, with their numbers.
+        count: operations of all threads, warm-ups included.
+        warmup: warm-ups of all threads; every thread starts with its share.
+        threads: how many; 1 is the plain loop.
+    """
+    if threads == 1:
+        return measure(make(0, samples), samples, count, warmup)
+    parts = [SampleColumns() for _ in range(threads)]
+    operations = [make(number, part) for number, part in enumerate(parts)]
+    together = threading.Barrier(threads)
+
+    def run(number: int) -> LoopCost:
+        together.wait()
+        shares = share(count, threads, number), share(warmup, threads, number)
+        return measure(operations[number], parts[number], *shares, thread=number)
+
+    cpu_before_ns, started_ns = time.process_time_ns(), time.perf_counter_ns()
+    gc.disable()
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            costs = list(pool.map(run, range(threads)))
+    finally:
+        gc.enable()
+        for part in parts:
+            samples.extend(part)
+    return LoopCost(
+        wall_ns=time.perf_counter_ns() - started_ns,
+        cpu_ns=time.process_time_ns() - cpu_before_ns,
+        gap_ns=sum(cost.gap_ns for cost in costs) // threads,
+    )
