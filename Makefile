@@ -2,6 +2,8 @@
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+# Debian and Ubuntu keep what venv needs in a package of its own, named after the Python that it serves.
+VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 VENV := .venv
 BIN := $(VENV)/bin
 SUDO := $(shell if [ "$$(id -u)" = 0 ]; then :; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
@@ -11,6 +13,7 @@ export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 .PHONY: help run setup test test-all lint types check bench lock fuse clean
 
 help:  ## Show this list
@@ -51,28 +54,26 @@ clean:  ## Stop the lab and remove everything that was made here, results except
 	-[ -x $(BIN)/s3bench ] && $(BIN)/s3bench lab down
 	rm -rf $(VENV) .lab .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(VENV)/bin/python:
+# The mark comes last: a half-made environment, of a full disk or a kill, is made again.
+$(VENV)/made:
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed: sudo apt-get install python3" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory venv-module
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,$(VENV_PACKAGE),Python's venv module is missing); }
+	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
 
-$(VENV)/runtime: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/runtime: requirements/runtime.txt pyproject.toml | $(VENV)/made
 	$(call install,runtime)
 
-$(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/made
 	$(call install,dev)
 	@touch $(VENV)/runtime
 
 define install
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 endef
-
-# Debian keeps venv's bootstrap in a package of its own.
-.PHONY: venv-module
-venv-module:
-	@$(call apt,python3-venv,Python's venv module is missing)
 
 fuse:
 	@command -v fusermount3 >/dev/null || { $(call apt,fuse3,no mount can be made); } || \

@@ -22,8 +22,11 @@ def _whole_size(given: Any) -> Any:
     return given
 
 
-Size = Annotated[ByteSize, BeforeValidator(_whole_size), Field(gt=0)]
-"""A number of bytes, written as such or with a unit: `65536`, `64 KiB`, `16 MiB`."""
+Size = Annotated[ByteSize, BeforeValidator(_whole_size), Field(gt=0, le=5 * 1024**3)]
+"""A number of bytes, written as such or with a unit: `65536`, `64 KiB`, `16 MiB`.
+
+At most 5 GiB, the largest object that one PutObject takes (Amazon S3 User Guide).
+"""
 
 
 class Model(BaseModel):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from configs.base import IDENTIFIER_PATTERN
 from configs.errors import UserError
@@ -54,14 +54,21 @@ def suite_path(name_or_path: str) -> Path:
         UserError: if there is no such suite, with those that ship.
     """
     shipped = SUITES_FOLDER / f"{name_or_path}.yaml"
-    if "/" not in name_or_path and shipped.is_file():
+    if "/" not in name_or_path and _is_file(shipped):
         return shipped
     path = Path(name_or_path)
-    if not path.is_file():
+    if not _is_file(path):
         names = ", ".join(shipped_suites())
         message = f"{name_or_path}: no such suite; give the path of a YAML file, or one that ships: {names}"
         raise UserError(message)
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or none at all
+        return False
 
 
 def shipped_suites() -> tuple[str, ...]:
@@ -81,6 +88,9 @@ def parse_suite(text: str, where: str) -> Suite:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
         message = f"{where}{line}: this is no valid YAML: {error.problem or error.context}"
+        raise UserError(message) from error
+    except (YAMLError, ValueError) as error:  # a character or a tagged value that YAML does not allow
+        message = f"{where}: this is no valid YAML: {' '.join(str(error).split())}"
         raise UserError(message) from error
     if not isinstance(document, CommentedMap):
         message = f"{where}: a suite is a mapping with the keys {', '.join(Suite.model_fields)}"

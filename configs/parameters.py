@@ -37,7 +37,7 @@ class BenchmarkParameters(Model):
         ),
     ] = []
     logs_from: Annotated[
-        str | None,
+        Annotated[str, Field(min_length=1)] | None,
         Field(
             title="CloudTrail logs from",
             description="Folder or s3://BUCKET/PREFIX to copy the logs from; empty uses the suite's own",

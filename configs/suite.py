@@ -20,7 +20,7 @@ class Configuration(Model):
     access_path: AccessPathConfig
     target: Identifier
     venue: Literal["local"] = "local"
-    workloads: tuple[Identifier, ...] | None = None
+    workloads: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
     """The workloads that it does; none means all of the suite."""
 
 
@@ -109,6 +109,12 @@ class Suite(Model):
                     f"but target {configuration.target!r} is a {target.kind}"
                 )
                 yield Problem((*place, "target"), message)
+            done = configuration.workloads or tuple(self.workloads)
+            if access_path.requests == "none" and any(
+                not isinstance(self.workloads.get(name), BlobWrite) for name in done
+            ):
+                message = f"{access_path.kind} has nothing to read: give it workloads that write"
+                yield Problem((*place, "workloads"), message)
             for wanted in configuration.workloads or ():
                 if wanted not in self.workloads:
                     yield Problem((*place, "workloads"), f"{wanted!r} is not among the workloads")
@@ -123,6 +129,12 @@ class Suite(Model):
                     f"every thread of each of the {self.blocks} blocks needs one"
                 )
                 yield Problem((*place, "iterations"), message)
+            if 0 < workload.warmup < parts:
+                message = (
+                    f"{workload.warmup} warm-ups leave some of the {parts} parts of a run without one, and "
+                    f"their first operation counts: give 0, or at least {parts}"
+                )
+                yield Problem((*place, "warmup"), message)
             if isinstance(workload, BlobRead):
                 dataset = self.datasets.get(workload.dataset)
                 if not isinstance(dataset, Blobs):
@@ -156,6 +168,15 @@ class Suite(Model):
         if not isinstance(target, BucketTarget):
             raise TypeError(bucket_id)  # the suite's own validation lets no other kind through
         return target
+
+    def target_ids(self) -> list[str]:
+        """The targets that cells reach; not those of access paths that reach nothing."""
+        reaching = [cell for cell in self.cells() if cell.configuration.access_path.requests != "none"]
+        return sorted({cell.configuration.target for cell in reaching})
+
+    def bucket_ids(self) -> list[str]:
+        """The bucket targets whose objects cells reach."""
+        return sorted({self.bucket_id(target_id) for target_id in self.target_ids()})
 
     def datasets_by_bucket(self) -> dict[tuple[str, str], DatasetConfig]:
         """What must be prepared: by bucket target and dataset name, each once."""

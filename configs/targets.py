@@ -20,6 +20,14 @@ class BucketTarget(Model):
     endpoint_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
     """None: Amazon's own endpoint for the region."""
 
+    @field_validator("bucket")
+    @classmethod
+    def _is_general_purpose(cls, bucket: str) -> str:
+        if bucket.endswith("--x-s3"):
+            message = f"{bucket} is a directory bucket (S3 Express One Zone), which is not measured yet"
+            raise ValueError(message)
+        return bucket
+
     @field_validator("prefix")
     @classmethod
     def _stays_below_itself(cls, prefix: str) -> str:
@@ -41,10 +49,27 @@ class MountTarget(Model):
     """The name of the bucket target whose objects appear here."""
     path: Path | None = None
     """Where it is mounted; the local lab fills it in."""
-    root_prefix: str = ""
-    """The key prefix that the mount's root stands for (S3 Files: the file system's or access point's)."""
+    root_prefix: Annotated[str, Field(pattern=r"^([^/]+/)*$")] = ""
+    """The key prefix, with its trailing slash, that the mount's root stands for.
+
+    On S3 Files it is the file system's prefix and the access point's folder, joined.
+    """
     fstype: str | None = None
     """The file system type that the mount table must show at `path`; none accepts any mount."""
+
+    def path_of(self, key: str) -> Path:
+        """Where an object appears on the mount.
+
+        Raises:
+            ValueError: if it does not appear there, or the mount has no path.
+        """
+        below = key.removeprefix(self.root_prefix)
+        if self.path is None or not key.startswith(self.root_prefix) or ".." in below.split("/"):
+            message = (
+                f"{key} does not lie on a mount at {self.path} that shows {self.root_prefix or 'the bucket'}"
+            )
+            raise ValueError(message)
+        return self.path / below
 
 
 TargetConfig = Annotated[BucketTarget | MountTarget, Field(discriminator="kind")]

@@ -1,5 +1,8 @@
 """Flow: one run of a suite, from its file to stored samples and a report."""
 
+import contextlib
+import dataclasses
+import os
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,13 +15,15 @@ from configs.run_record import RunIdentity, dt_of
 from configs.suite import Suite
 from flows.prepare_datasets import prepare_datasets
 from tasks.measure import measure
+from tasks.prepare import find_obstacles
 from tasks.publish import publish
 from tasks.record import record
-from tasks.results.store import open_store
-from tasks.venues.launch import current_launch
+from tasks.results.store import Store, open_store
+from tasks.venues.accounting import suite_sha256
+from tasks.venues.host_lock import WAIT_FOR_HOST_S, host_lock
+from tasks.venues.launch import Launch, current_launch, launched
 from tasks.venues.places import place_of
 from tasks.venues.session import SessionPlan
-from tasks.venues.stopwatch import Stopwatch
 from tasks.workloads.plan import refuse_above_cap
 
 
@@ -26,25 +31,40 @@ from tasks.workloads.plan import refuse_above_cap
 def benchmark(parameters: BenchmarkParameters) -> str:
     """Prepare the data, measure every cell, store and report; returns the run's id."""
     launch = current_launch()
-    stopwatch = Stopwatch(launch.started_ns, launch.server_start_ms)
-    started_at = datetime.now(UTC)
-    identity = RunIdentity(run_id=f"{started_at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", dt=dt_of(started_at))
     suite = suite_of(parameters)
     refuse_above_cap(suite)
     store = open_store(parameters.results)
     store.check_writable()
+    with contextlib.ExitStack() as held:
+        if not launch.holds_host:
+            with launch.stopwatch.of("wait"):
+                holder = f"a flow run of suite {suite.name} (process {os.getpid()})"
+                held.enter_context(host_lock(holder, WAIT_FOR_HOST_S, launch.reporter.note))
+        held.enter_context(launched(launch))
+        run_id = measure_suite(parameters, suite, store, launch)
+    publish(store, run_id)
+    return run_id
+
+
+def measure_suite(parameters: BenchmarkParameters, suite: Suite, store: Store, launch: Launch) -> str:
+    """All that has the host for itself: preparing, measuring, recording."""
+    started_at = datetime.now(UTC)
+    run_id = f"{started_at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
     with place_of(suite, Path(parameters.lab_folder)) as place:
+        manifests = prepare_datasets(parameters)
+        refuse_above_cap(suite, manifests)
         plan = SessionPlan(
-            run=identity,
+            run=RunIdentity(run_id=run_id, dt=dt_of(started_at)),
             suite=place.suite,
+            suite_sha256=suite_sha256(suite),
             seed=seed_of(parameters, suite),
-            manifests=prepare_datasets(place, stopwatch),
-            skipped=place.unreachable,
+            manifests=manifests,
+            obstacles={},
         )
-        measurements = measure(plan, place, store, launch, stopwatch)
-        record(plan, store, measurements, started_at, stopwatch.timing())
-    publish(store, identity.run_id)
-    return identity.run_id
+        plan = dataclasses.replace(plan, obstacles=find_obstacles(plan, place, launch))
+        measurements = measure(plan, place, store, launch)
+        record(plan, store, measurements, started_at, launch)
+    return run_id
 
 
 def seed_of(parameters: BenchmarkParameters, suite: Suite) -> int:

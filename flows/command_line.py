@@ -1,10 +1,10 @@
 """The `s3bench` command: reads what was typed, calls what does the work, prints what came of it."""
 
 import contextlib
+import io
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -23,8 +23,10 @@ from tasks.lab.prefect_server import private_prefect_server
 from tasks.lab.processes import wait_until_quiet
 from tasks.lab.state import shell_exports
 from tasks.reports.plan_table import cost_lines, render_plan
-from tasks.reports.progress import Reporter, reporter
+from tasks.reports.progress import PatientConsole, Reporter, reporter
+from tasks.venues.host_lock import WAIT_FOR_HOST_S, host_lock
 from tasks.venues.launch import Launch, launched
+from tasks.venues.stopwatch import Stopwatch
 from tasks.workloads.plan import plan_suite, refuse_above_cap
 
 EXIT_CELL_FAILED = 1
@@ -58,12 +60,16 @@ _SETTLE_WITHIN_S = 10.0
 
 def main() -> None:
     """Run the command; bad input ends with status 2 and one message."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a report in an ASCII terminal is better than none
     try:
         app()
     except UserError as error:
         _complain(str(error))
     except ValidationError as error:
-        _complain("; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors()))
+        wrong = ((".".join(str(step) for step in item["loc"]), item["msg"]) for item in error.errors())
+        _complain("; ".join(f"{place}: {what}" if place else what for place, what in wrong))
 
 
 def _complain(message: str) -> None:
@@ -76,7 +82,7 @@ def _complain(message: str) -> None:
 def plan(suite: SuiteArgument, logs_from: LogsOption = None, only: OnlyOption = None) -> None:
     """Show what a suite would do and cost, without touching anything."""
     chosen = suite_of(BenchmarkParameters(suite=suite, only=only or [], logs_from=logs_from))
-    render_plan(chosen, plan_suite(chosen), Console())
+    render_plan(chosen, plan_suite(chosen), PatientConsole())
 
 
 @app.command()
@@ -89,29 +95,26 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     lab: LabOption = DEFAULT_LAB,
 ) -> None:
     """Run a suite through its Prefect flow and print the report."""
-    started_ns = time.monotonic_ns()
+    stopwatch = Stopwatch()
     parameters = BenchmarkParameters(
         suite=suite, results=results, only=only or [], logs_from=logs_from, seed=seed, lab_folder=str(lab)
     )
     _refuse_early(parameters)
-    signal.signal(signal.SIGTERM, _leave)
-    console = Console()
-    with contextlib.ExitStack() as running:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    console = PatientConsole()
+    with _server_that_may_be_lost(results), contextlib.ExitStack() as running:
         reports = running.enter_context(reporter(console))
-        launch = running.enter_context(_prefect_api(lab, reports, started_ns))
+        with stopwatch.of("wait"):
+            holder = f"s3bench run {suite} (process {os.getpid()})"
+            running.enter_context(host_lock(holder, WAIT_FOR_HOST_S, reports.note))
+        launch = running.enter_context(_prefect_api(lab, reports, stopwatch))
         # Prefect reads its settings when it is imported, so only now.
         from flows.benchmark import benchmark  # noqa: PLC0415
 
         running.enter_context(launched(launch))
         running.callback(_send_what_prefect_holds)
-        try:
-            run_id = benchmark(parameters)
-        except httpx.HTTPError as error:
-            message = (
-                f"the Prefect server at {os.environ['PREFECT_API_URL']} was lost ({error}): cells that had "
-                f"ended are in {results}, and `s3bench report` shows them"
-            )
-            raise UserError(message) from error
+        run_id = benchmark(parameters)
     failed = _print_report(results, run_id, console)
     raise typer.Exit(EXIT_CELL_FAILED if failed else 0)
 
@@ -122,7 +125,7 @@ def report(
     run_id: Annotated[str | None, typer.Option("--run", help="A run's id; the newest without it.")] = None,
 ) -> None:
     """Print the report of a run."""
-    _print_report(results, run_id, Console())
+    _print_report(results, run_id, PatientConsole())
 
 
 @lab_app.command()
@@ -130,52 +133,63 @@ def up(lab: LabOption = DEFAULT_LAB) -> None:
     """Start the lab; harmless when it is up."""
     state = lab_up(lab)
     mount = state.mount_path or f"no mount: {state.mount_problem}"
-    Console().print(f"lab up: {state.endpoint_url}, {mount}", soft_wrap=True, markup=False)
+    PatientConsole().print(f"lab up: {state.endpoint_url}, {mount}", soft_wrap=True, markup=False)
 
 
 @lab_app.command()
 def down(lab: LabOption = DEFAULT_LAB) -> None:
     """Stop the lab: unmount, and end its own processes only."""
     lab_down(lab)
-    Console().print("lab down")
+    PatientConsole().print("lab down")
 
 
 @lab_app.command()
 def status(lab: LabOption = DEFAULT_LAB) -> None:
     """Say whether the lab is up, down or broken."""
-    Console().print(lab_status(lab).describe(), soft_wrap=True, markup=False)
+    PatientConsole().print(lab_status(lab).describe(), soft_wrap=True, markup=False)
 
 
 @lab_app.command()
 def env(lab: LabOption = DEFAULT_LAB) -> None:
     """Print what a shell needs to reach the lab: eval "$(s3bench lab env)"."""
-    state = lab_status(lab).state
-    if state is None:
-        raise UserError(f"{lab}: no lab is up there; start it with: s3bench lab up --lab {lab}")
+    found = lab_status(lab)
+    state = found.state
+    if found.condition != "up" or state is None:
+        raise UserError(
+            f"{lab}: the lab there is {found.condition}; start it with: s3bench lab up --lab {lab}"
+        )
     sys.stdout.write(shell_exports(state) + "\n")
 
 
 def _refuse_early(parameters: BenchmarkParameters) -> None:
     """Find bad input before the server starts, which takes a while; the flow looks again."""
-    from tasks.results.store import open_store  # noqa: PLC0415 - keeps `plan` quick
+    from tasks.results.reader import list_runs  # noqa: PLC0415 - keeps `plan` quick
+    from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
     suite = suite_of(parameters)
     refuse_above_cap(suite)
-    open_store(parameters.results).check_writable()
+    source = parameters.logs_from
+    if source is not None and not source.startswith("s3://") and not Path(source).is_dir():
+        message = f"--logs-from {source}: no such folder; give a folder, or s3://BUCKET/PREFIX"
+        raise UserError(message)
+    store = open_store(parameters.results)
+    store.check_writable()
+    list_runs(store)  # names a file that is not ours: found after measuring it would be too late
     console = Console(stderr=True)
     for line in cost_lines(suite, plan_suite(suite)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
-def _prefect_api(lab: Path, reports: Reporter, started_ns: int) -> Iterator[Launch]:
+def _prefect_api(lab: Path, reports: Reporter, stopwatch: Stopwatch) -> Iterator[Launch]:
     """The server that is configured, or a private one for the time of the run."""
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
     os.environ.setdefault("DO_NOT_TRACK", "1")
     api_url = os.environ.get("PREFECT_API_URL")
     if api_url:
         _refuse_dead_server(api_url)
-        yield Launch(reports, started_ns=started_ns)
+        yield Launch(reports, stopwatch, holds_host=True)
         return
     reports.note("starting a private Prefect server")
     with private_prefect_server(lab) as server:
@@ -185,7 +199,24 @@ def _prefect_api(lab: Path, reports: Reporter, started_ns: int) -> Iterator[Laun
         def settle() -> None:
             wait_until_quiet(server.pid, cpu_share_below=_QUIET_CPU_SHARE, timeout_s=_SETTLE_WITHIN_S)
 
-        yield Launch(reports, settle, server.start_ms, started_ns)
+        stopwatch.server_start_ms = server.start_ms
+        yield Launch(reports, stopwatch, settle, holds_host=True)
+
+
+@contextlib.contextmanager
+def _server_that_may_be_lost(results: str) -> Iterator[None]:
+    """What was measured is stored without Prefect: say so, and do not wait for a server that is gone."""
+    try:
+        yield
+    except httpx.HTTPError as error:
+        Console(stderr=True, soft_wrap=True).print(
+            f"s3bench: the Prefect server at {os.environ['PREFECT_API_URL']} was lost ({error!r}): what was "
+            f"measured until then is in {results}, and `s3bench report --results {results}` shows it",
+            style="red",
+            markup=False,
+        )
+        sys.stderr.flush()
+        os._exit(EXIT_CELL_FAILED)  # Prefect would go on for minutes trying to send what it holds
 
 
 def _refuse_dead_server(api_url: str) -> None:
@@ -219,12 +250,10 @@ def _print_report(results: str, run_id: str | None, console: Console) -> bool:
     store = open_store(results)
     stored = read_run(store, run_id)
     record = stored.record
-    render(build_report(record, stored.run_id, stored.samples()), console)
-    console.print(
-        f"samples  {store.location}/{SAMPLES_FOLDER}", soft_wrap=True, markup=False, highlight=False
-    )
-    name = f"reports/{stored.run_id}.html"
-    console.print(f"report   {store.location}/{name}", soft_wrap=True, markup=False, highlight=False)
+    shown = build_report(record, stored.run_id, stored.samples())
+    render(shown, console)
+    for what, name in (("samples", SAMPLES_FOLDER), ("report ", f"reports/{stored.run_id}.html")):
+        console.print(f"{what}  {store.location}/{name}", soft_wrap=True, markup=False, highlight=False)
     return record is not None and bool(record.failed_cells)
 
 

@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from configs.run_record import RunRecord, Timing
-from tasks.results.reader import read_run
+from configs.run_record import RunRecord
+from tasks.results.reader import StoredRun
 from tasks.results.store import Store
 from tasks.results.writer import write_nightly, write_run
 from tasks.stats.summaries import summarise
-from tasks.venues.accounting import cell_records, dataset_records, environment, harness_cost, suite_sha256
+from tasks.venues.accounting import cell_records, dataset_records, environment, harness_cost
+from tasks.venues.launch import Launch
 from tasks.venues.session import CellMeasurement, SessionPlan
 
 
@@ -20,15 +21,18 @@ def record(
     store: Store,
     measurements: tuple[CellMeasurement, ...],
     started_at: datetime,
-    timing: Timing,
+    launch: Launch,
 ) -> RunRecord:
     """Summarise the samples as they were stored, not as they were held, and complete the run."""
-    write_nightly(store, plan.run, summarise(read_run(store, plan.run.run_id).samples()))
+    names = tuple(item.stored_as for item in measurements)
+    stored = StoredRun(store, plan.run.run_id, plan.run.dt, None, names)
+    summaries = [summary for cell in stored.cells() for summary in summarise(cell)]
+    write_nightly(store, plan.run, summaries)
     whole = RunRecord(
         run_id=plan.run.run_id,
         dt=plan.run.dt,
         suite=plan.suite.name,
-        suite_sha256=suite_sha256(plan.suite),
+        suite_sha256=plan.suite_sha256,
         lab=plan.suite.lab,
         seed=plan.seed,
         blocks=plan.suite.blocks,
@@ -39,7 +43,7 @@ def record(
         datasets=dataset_records(plan),
         environment=environment(measurements),
         harness=harness_cost(measurements),
-        timing=timing,
+        timing=launch.stopwatch.timing(),
     )
     write_run(store, whole)
     return whole

@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WRAPPERS = {"tasks/measure.py", "tasks/prepare.py", "tasks/publish.py", "tasks/record.py"}
 LAYERS = (
     {"configs", "tasks.kernel"},
-    {"tasks.access", "tasks.datasets", "tasks.lab", "tasks.stats"},
-    {"tasks.workloads", "tasks.results"},
+    {"tasks.access", "tasks.lab", "tasks.stats"},
+    {"tasks.datasets", "tasks.workloads", "tasks.results"},
     {"tasks.reports"},
     {"tasks.venues"},
     {"tasks"},  # the task wrappers

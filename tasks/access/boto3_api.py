@@ -14,14 +14,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from configs.access_paths import Boto3Api
 from configs.targets import BucketTarget
+from tasks.access import bucket_io
 from tasks.access.protocol import Answer, CacheStates, Upload
 from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import NULL, Failure
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-_DELETE_BATCH = 1000  # DeleteObjects takes no more keys in one request
 
 
 class Boto3ApiPath:
@@ -30,6 +29,7 @@ class Boto3ApiPath:
     cache_states = CacheStates(
         single="the same object each time; the client keeps nothing, the service may",
         unique="another object each time; the client keeps nothing",
+        scan="every object once in each scan; the client keeps nothing, the service may",
         write="a new key each time; the service has the data when the call returns",
     )
 
@@ -76,18 +76,11 @@ class Boto3ApiPath:
         self._asked_host = urlsplit(request.url).netloc
 
     def _refuse_another_host(self) -> None:
-        if self._target.endpoint_url is not None:
-            right = self._asked_host.endswith(urlsplit(self._target.endpoint_url).netloc)
-        else:
-            right = (
-                self._asked_host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
-                and "accelerate" not in self._asked_host
-            )
-        if not right:
-            wanted = self._target.endpoint_url or "Amazon S3's regional endpoint"
+        wanted = _hosts_of(self._target, self._client.meta.region_name)
+        if self._asked_host not in wanted:
             message = (
-                f"requests go to {self._asked_host}, but the target is {wanted}: "
-                "is AWS_ENDPOINT_URL or a profile setting in the way?"
+                f"requests go to {self._asked_host}, but the target is {wanted[0]}: "
+                "is another region, AWS_ENDPOINT_URL or a profile setting in the way?"
             )
             raise LabelError(message)
 
@@ -96,7 +89,6 @@ class Boto3ApiPath:
         return {
             "client": f"boto3 {boto3.__version__}, botocore {botocore.__version__}",
             "host": self._asked_host,
-            "region": self._client.meta.region_name,
         }
 
     def list_keys(self, prefix: str) -> list[str]:
@@ -140,16 +132,27 @@ class Boto3ApiPath:
         return self._client.head_object(Bucket=self._target.bucket, Key=key)["ContentLength"]
 
     def delete(self, keys: list[str]) -> None:
-        """In batches."""
-        for start in range(0, len(keys), _DELETE_BATCH):
-            batch = keys[start : start + _DELETE_BATCH]
-            self._client.delete_objects(
-                Bucket=self._target.bucket, Delete={"Objects": [{"Key": key} for key in batch], "Quiet": True}
-            )
+        """As when cleaning up: one that cannot be deleted is an error."""
+        bucket_io.delete(self._client, self._target.bucket, keys)
 
     def close(self) -> None:
         """Close the connection pool."""
         self._client.close()
+
+
+def _hosts_of(target: BucketTarget, region: str) -> tuple[str, ...]:
+    """The hosts that mean this bucket in its region, virtual-hosted or path style (Amazon S3 User Guide).
+
+    After a redirect to a bucket's true region botocore asks that region's host, so that the host tells.
+    """
+    if target.endpoint_url is not None:
+        own = urlsplit(target.endpoint_url).netloc
+        return own, f"{target.bucket}.{own}"
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    services = [f"s3.{region}.{domain}", f"s3.dualstack.{region}.{domain}"]
+    if region == "us-east-1":
+        services.append(f"s3.{domain}")  # the oldest region has the global name as well
+    return (*(f"{target.bucket}.{service}" for service in services), *services)
 
 
 def _at_once(request: Callable[[], None], times: int) -> None:

@@ -1,9 +1,18 @@
-"""Removing what a run wrote: only below the run's own prefix."""
+"""Removing what a run wrote: only below the run's own prefix, through the bucket and through its mounts."""
 
+import re
+import shutil
 from typing import TYPE_CHECKING
+
+from configs.run_record import RUN_ID_PATTERN
+from configs.targets import MountTarget
+from tasks.access import bucket_io
+from tasks.access.mount_io import mounted_at
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+_RUN_PREFIX = re.compile(rf"(.+/)?runs/{RUN_ID_PATTERN.strip('^$')}/")
 
 
 def remove_run(client: "S3Client", bucket: str, prefix: str) -> int:
@@ -16,16 +25,45 @@ def remove_run(client: "S3Client", bucket: str, prefix: str) -> int:
 
     Raises:
         ValueError: if the prefix is not that of one run; nothing is deleted then.
+        UserError: if something cannot be listed or deleted.
     """
-    if "/runs/" not in f"/{prefix}" or not prefix.endswith("/") or prefix.endswith("/runs/"):
+    _refuse_other_prefixes(prefix)
+    keys = sorted(bucket_io.sizes_below(client, bucket, prefix))
+    bucket_io.delete(client, bucket, keys)
+    return len(keys)
+
+
+def left_over_runs(client: "S3Client", bucket: str, prefix: str) -> list[str]:
+    """The prefixes of runs that left something behind, as a killed one does, or that go on elsewhere.
+
+    Args:
+        client: a control client.
+        bucket: the bucket's name.
+        prefix: the target's prefix, without a trailing slash.
+
+    Raises:
+        UserError: if the bucket cannot be listed.
+    """
+    found = bucket_io.folders_below(client, bucket, f"{prefix}/runs/")
+    return [run for run in found if _RUN_PREFIX.fullmatch(run)]
+
+
+def remove_run_from_mount(target: MountTarget, prefix: str) -> None:
+    """Delete the folder of a run on a mount, so that nothing of it is written back to the bucket later.
+
+    Raises:
+        ValueError: if the prefix is not that of one run; nothing is deleted then.
+        OSError: if something cannot be deleted.
+    """
+    _refuse_other_prefixes(prefix)
+    if target.path is None or mounted_at(target.path) is None:
+        return
+    folder = target.path_of(prefix)
+    if folder.is_dir():
+        shutil.rmtree(folder)  # follows no symbolic link
+
+
+def _refuse_other_prefixes(prefix: str) -> None:
+    if _RUN_PREFIX.fullmatch(prefix) is None:
         message = f"{prefix!r} is not the prefix of one run"
         raise ValueError(message)
-    removed = 0
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        keys = [item["Key"] for item in page.get("Contents", ())]
-        if keys:
-            client.delete_objects(
-                Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}
-            )
-        removed += len(keys)
-    return removed

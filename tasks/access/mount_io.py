@@ -9,6 +9,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from configs.access_paths import MountIo
 from configs.targets import MountTarget
 from tasks.access.protocol import Answer, CacheStates, Upload
@@ -16,7 +18,6 @@ from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import Failure
 
 _ANSWER = Answer()
-_MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class MountIoPath:
     cache_states = CacheStates(
         single="the same file each time: the kernel's page cache and the mount's own may serve it",
         unique="another file each time; the mount may keep some from an earlier run",
+        scan="every file once in each scan: the kernel's page cache and the mount's own may serve it",
         write="a new file each time; fsync returns when the mount has the data, the bucket gets it later",
     )
 
@@ -140,20 +142,18 @@ class MountIoPath:
                 folder.rmdir()
 
     def _path(self, key: str) -> Path:
-        return self._root / key.removeprefix(self._target.root_prefix)
+        return self._target.path_of(key)
 
 
 def mounted_at(path: Path) -> Mounted | None:
     """What the kernel's mount table has at exactly this path; None where nothing is mounted there."""
-    found = None
-    for line in _MOUNT_TABLE.read_text(encoding="utf-8").splitlines():
-        # mountinfo(5): id parent major:minor root MOUNTPOINT options [fields…] - FSTYPE SOURCE options
-        before, _, after = line.partition(" - ")
-        mount_point = before.split()[4].encode().decode("unicode_escape")
-        if mount_point == os.path.realpath(path):
-            fstype, source, options = after.split(" ", 2)
-            found = Mounted(fstype, source, options)  # the last one lies on top
-    return found
+    real = os.path.realpath(path)
+    found = [
+        Mounted(partition.fstype, partition.device, partition.opts)
+        for partition in psutil.disk_partitions(all=True)
+        if partition.mountpoint == real
+    ]
+    return found[-1] if found else None  # the last one lies on top
 
 
 def _raise(error: OSError) -> None:

@@ -11,7 +11,12 @@ _ANSWER = Answer()
 class NoOpPath:
     """Gives back what this process wrote, and no bytes for any other key."""
 
-    cache_states = CacheStates(single="nothing is moved", unique="nothing is moved", write="nothing is moved")
+    cache_states = CacheStates(
+        single="nothing is moved",
+        unique="nothing is moved",
+        scan="nothing is moved",
+        write="nothing is moved",
+    )
 
     def __init__(self, config: NoOp, target: BucketTarget) -> None:
         self._written: dict[str, bytes] = {}

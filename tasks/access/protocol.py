@@ -31,6 +31,7 @@ class CacheStates:
 
     single: str
     unique: str
+    scan: str
     write: str
 
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated
 from configs.errors import UserError
 from configs.manifest import DatasetObject, Manifest
-from tasks.datasets import bucket_io
+from tasks.access import bucket_io
 from tasks.datasets.blobs import plan_blobs
 from tasks.datasets.cloudtrail_copied import plan_copied
 from tasks.datasets.cloudtrail_generated import plan_generated

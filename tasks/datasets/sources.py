@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from botocore.exceptions import ClientError
 
 from configs.errors import UserError
-from tasks.datasets.bucket_io import explained, objects_below
+from tasks.access.bucket_io import explained, objects_below
 from tasks.datasets.plan import LeftOutError
 
 if TYPE_CHECKING:

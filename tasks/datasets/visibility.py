@@ -1,44 +1,83 @@
-"""Waiting until a mount shows what was put into its bucket: objects arrive there later than in the API."""
+"""Waiting until a mount shows what was put into its bucket, and the bucket what was written to the mount."""
 
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from configs.manifest import Manifest
+from configs.targets import MountTarget
+from tasks.access import bucket_io
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 _POLL_S = 0.2
+_PROBE_BYTES = 4096
 
 
-def wait_until_visible(root: Path, root_prefix: str, manifest: Manifest, timeout_s: float) -> str:
-    """Look until every object of a dataset is there with its size.
-
-    Args:
-        root: the mount point.
-        root_prefix: the key prefix that the mount point stands for.
-        manifest: what must be seen.
-        timeout_s: how long to look.
+def wait_until_visible(target: MountTarget, manifest: Manifest, timeout_s: float) -> str:
+    """Look until every object of a dataset is on a mount with its size.
 
     Returns:
         An empty string, or what was still missing when the time was over.
     """
-    waiting = {root / item.key.removeprefix(root_prefix): item.size_bytes for item in manifest.objects}
-    deadline_s = time.monotonic() + timeout_s
-    while True:
-        waiting = {
-            path: size_bytes for path, size_bytes in waiting.items() if not _is_there(path, size_bytes)
-        }
-        if not waiting:
-            return ""
-        if time.monotonic() > deadline_s:
-            first = next(iter(waiting))
-            return (
-                f"{len(waiting)} of {len(manifest.objects)} objects of dataset {manifest.dataset} did not "
-                f"appear on the mount within {timeout_s:g} s, such as {first}"
-            )
-        time.sleep(_POLL_S)
+    waiting = {target.path_of(item.key): item.size_bytes for item in manifest.objects}
+
+    def all_there() -> bool:
+        for path in [path for path, size_bytes in waiting.items() if _size_of(path) == size_bytes]:
+            del waiting[path]
+        return not waiting
+
+    if _soon(all_there, timeout_s):
+        return ""
+    return (
+        f"{len(waiting)} of {len(manifest.objects)} objects of dataset {manifest.dataset} did not appear on "
+        f"the mount within {timeout_s:g} s, such as {next(iter(waiting))}"
+    )
 
 
-def _is_there(path: Path, size_bytes: int) -> bool:
+def wait_until_in_bucket(
+    target: MountTarget, client: "S3Client", bucket: str, run_prefix: str, timeout_s: float
+) -> str:
+    """Write one small file through a mount, and look until the bucket has the same bytes; then remove it.
+
+    Args:
+        target: a mount of the bucket.
+        client: a control client of the bucket.
+        bucket: the bucket's name.
+        run_prefix: what the file lies below, with its trailing slash.
+        timeout_s: how long to look.
+
+    Returns:
+        An empty string, or what went wrong: then writes to this mount do not reach the bucket.
+    """
+    key, payload = f"{run_prefix}probe.bin", os.urandom(_PROBE_BYTES)
+    path = target.path_of(key)
     try:
-        return path.stat().st_size == size_bytes
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(payload)
+        arrived = _soon(lambda: bucket_io.get_if_there(client, bucket, key) == payload, timeout_s)
+        path.unlink()
+    except OSError as error:
+        return f"the mount at {target.path} takes no write: {error.strerror}"
+    if arrived:
+        return ""
+    return f"what was written to the mount at {target.path} did not reach the bucket within {timeout_s:g} s"
+
+
+def _soon(condition: Callable[[], bool], timeout_s: float) -> bool:
+    deadline_s = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
     except OSError:
-        return False
+        return -1

@@ -23,7 +23,7 @@ class Nothing:
     def check(self, samples: SampleColumns, row: int, argument: None, result: None) -> None:
         """Nothing to verify."""
 
-    def explain(self, argument: None, error: Exception) -> Failure:
+    def explain(self, samples: SampleColumns, row: int, argument: None, error: Exception) -> Failure:
         """Nothing fails here, so an error is passed on."""
         raise error
 

@@ -39,8 +39,8 @@ class Operation(Protocol[Argument, Result]):
     def check(self, samples: SampleColumns, row: int, argument: Argument, result: Result) -> None:
         """Verify the result, fill in the row's columns, and mark it as failed where it is wrong."""
 
-    def explain(self, argument: Argument, error: Exception) -> Failure:
-        """Say what an exception of `timed` means."""
+    def explain(self, samples: SampleColumns, row: int, argument: Argument, error: Exception) -> Failure:
+        """Say what an exception of `timed` means; what else is known of the row may be filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class LoopCost:
     cpu_ns: int
     """Processor time of the process in that time, client included."""
     gap_ns: int
-    """Mean time between the end of one operation and the start of the next; 0 with a single one."""
+    """Mean time from the end of one operation to the start of the next; 0 with a single one."""
 
 
 def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the clock, a pool the thread
@@ -81,7 +81,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     seq_column = samples.integers["seq"]
     prepare, timed, check = operation.prepare, operation.timed, operation.check
     disable_gc, enable_gc = (gc.disable, gc.enable) if thread is None else (_leave_gc, _leave_gc)
-    busy_ns = 0
+    gaps_ns = previous_ended_ns = 0
     cpu_before_ns = time.process_time_ns()
     origin_ns = clock()
     epoch_us = time.time_ns() // 1000 - origin_ns // 1000
@@ -96,18 +96,22 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
             ended_ns = clock()
             enable_gc()
             started_us[row] = epoch_us + started_ns // 1000
-            samples.fail(row, operation.explain(argument, error))
+            samples.fail(row, operation.explain(samples, row, argument, error))
         else:
             ended_ns = clock()
             enable_gc()
             started_us[row] = epoch_us + started_ns // 1000
             check(samples, row, argument, result)
+            # Else the next assignment would free it, a large body perhaps, while the clock runs.
+            del result
         seq_column[row] = seq
         total_ns[row] = ended_ns - started_ns
-        busy_ns += ended_ns - started_ns
+        if seq:
+            gaps_ns += started_ns - previous_ended_ns
+        previous_ended_ns = ended_ns
     wall_ns = clock() - origin_ns
     cpu_ns = time.process_time_ns() - cpu_before_ns
-    return LoopCost(wall_ns=wall_ns, cpu_ns=cpu_ns, gap_ns=(wall_ns - busy_ns) // max(1, count))
+    return LoopCost(wall_ns, cpu_ns, gaps_ns // max(1, count - 1))
 
 
 def _leave_gc() -> None:

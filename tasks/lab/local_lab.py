@@ -59,12 +59,14 @@ def lab_down(folder: Path) -> tuple[str, ...]:
         What was ended, in words; empty if there was nothing.
 
     Raises:
-        UserError: A process or the mount could not be ended.
+        UserError: A run uses the lab, or a process or the mount could not be ended.
     """
     if not folder.is_dir():
         return ()
     lab = LabFolder(folder.resolve())
-    with _locked(lab):
+    with _folder_errors(folder), lab.users_file.open("w") as users, _locked(lab):
+        if not _is_last(users):
+            raise UserError(f"a run uses the lab in {folder}: wait for its end, or end it first")
         return _take_down(lab)
 
 
@@ -93,7 +95,7 @@ def running_lab(folder: Path) -> Iterator[LabState]:
     """
     lab = LabFolder(folder.resolve())
     with _folder_errors(folder):
-        lab.root.mkdir(parents=True, exist_ok=True)
+        _make(lab)
         users = lab.users_file.open("w")
     with users:
         fcntl.flock(users, fcntl.LOCK_SH)
@@ -109,18 +111,24 @@ def _leave(lab: LabFolder, users: IO[str]) -> None:
         state = read_state(lab.state_file)
         if state is None or not state.temporary:
             return
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        _take_down(lab)
+        if _is_last(users):
+            _take_down(lab)
+
+
+def _is_last(users: IO[str]) -> bool:
+    """Whether nobody else uses the lab; from now on nobody can begin to, until the file is closed."""
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _ensure_up(folder: Path, *, temporary: bool) -> LabState:
     """The lab that is up, or a new one; a temporary one that is asked for by `lab_up` becomes permanent."""
     lab = LabFolder(folder.resolve())
     with _folder_errors(folder):
-        lab.data.joinpath(LAB_BUCKET).mkdir(parents=True, exist_ok=True)
+        _make(lab)
         with _locked(lab):
             status = lab_status(lab.root)
             state = status.state
@@ -131,6 +139,13 @@ def _ensure_up(folder: Path, *, temporary: bool) -> LabState:
                 state = state.model_copy(update={"temporary": False})
                 write_state(lab.state_file, state)
             return state
+
+
+def _make(lab: LabFolder) -> None:
+    """Make the folders, for nobody else's eyes: copied logs lie in them, and what a run's server keeps."""
+    if not lab.root.exists():
+        lab.root.mkdir(parents=True, mode=0o700)
+    lab.data.joinpath(LAB_BUCKET).mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from configs.errors import UserError
-from tasks.lab import leash
+from tasks.kernel.leash import leashed
 from tasks.lab.files import write_whole
 from tasks.lab.processes import ProcessRef, log_tail
 
@@ -120,7 +120,7 @@ def _start(home: Path, record: Path, port: int) -> subprocess.Popen[bytes]:
             ProcessRef.model_validate_json(record.read_bytes()).end(STOP_TIMEOUT_S)
         with (home / "server.log").open("wb") as log:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", leash.__file__, str(os.getpid()), *command],
+                leashed(command),
                 cwd=home,  # Prefect takes settings from the working directory's pyproject.toml and .env too
                 env=_environment(home),
                 stdin=subprocess.DEVNULL,

@@ -150,7 +150,7 @@ def read_state(state_file: Path) -> LabState | None:
     """
     try:
         return LabState.model_validate_json(state_file.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
         raise UserError(f"{state_file} belongs to another user: use a folder of your own") from error

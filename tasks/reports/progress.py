@@ -4,12 +4,26 @@ A bar is drawn only when something is reported, never from a thread of its own: 
 would run beside what is being measured.
 """
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+
+class PatientConsole(Console):
+    """A console that goes on silently where the reader of its output has left, as `head` does.
+
+    rich would end the process, and with it what is being measured.
+    """
+
+    def on_broken_pipe(self) -> None:
+        """Print no more, and let nothing that was buffered meet the closed pipe at the end."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Reporter(Protocol):
@@ -50,7 +64,7 @@ class BarReporter:
 
     def note(self, text: str) -> None:
         """A line above the bars."""
-        self._progress.console.print(text)
+        self._progress.console.print(text, markup=False, highlight=False)
 
     def advance(self, stage: str, done: int, total: int, detail: str) -> None:
         """Draw the stage's bar anew."""
@@ -64,7 +78,7 @@ class BarReporter:
 def reporter(console: Console) -> Iterator[Reporter]:
     """Bars where the console is a terminal, lines elsewhere."""
     if not console.is_terminal:
-        yield LineReporter(lambda text: console.print(text, soft_wrap=True, markup=False))
+        yield LineReporter(lambda text: console.print(text, soft_wrap=True, markup=False, highlight=False))
         return
     columns = (
         TextColumn("{task.description}"),

@@ -75,18 +75,22 @@ def suite_sha256(suite: Suite) -> str:
 
 
 def git_commit() -> str:
-    """The checkout's commit, `+dirty` where it has changes, `unknown` outside a checkout or without git."""
+    """The checkout's commit, `+dirty` where it has changes; `unknown` where git cannot tell."""
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return "unknown"
-    return f"{commit}+dirty" if _git("status", "--porcelain", "--untracked-files=no") else commit
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return commit if changes == "" else f"{commit}+{'unknown' if changes is None else 'dirty'}"
 
 
 def _git(*arguments: str) -> str | None:
     git = shutil.which("git")
     if git is None:
         return None
-    answer = subprocess.run(
-        [git, *arguments], cwd=_PROJECT_ROOT, capture_output=True, text=True, check=False, timeout=10
-    )
+    try:
+        answer = subprocess.run(
+            [git, *arguments], cwd=_PROJECT_ROOT, capture_output=True, text=True, check=False, timeout=10
+        )
+    except subprocess.TimeoutExpired:  # a slow disk must not cost a night
+        return None
     return answer.stdout.strip() if answer.returncode == 0 else None

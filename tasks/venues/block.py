@@ -1,8 +1,11 @@
 """One block of one cell, from its specification to its outcome: the same code on every venue."""
 
+import contextlib
+
 from configs.block import BlockSpec
 from configs.workloads import BlobRead as BlobReadConfig
 from configs.workloads import BlobWrite as BlobWriteConfig
+from configs.workloads import CloudTrailScan
 from tasks.access.protocol import AccessPath
 from tasks.access.registry import access_path
 from tasks.kernel.calibration import timed_nothing_ns, timer_resolution_ns
@@ -22,9 +25,9 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
         access = access_path(spec.cell.configuration.access_path, spec.cell.target)
         cache_state = _cache_state(spec, access)
         access.connect(spec.cell.workload.concurrency)
-        proof = access.proof()
-        loop = measure_workload(spec, access, samples)
-        access.close()
+        with contextlib.closing(access):
+            proof = access.proof()
+            loop = measure_workload(spec, access, samples)
     except UnsupportedError as reason:
         return BlockOutcome("skipped", samples, str(reason), proof, cache_state, machine())
     except LabelError as reason:
@@ -46,6 +49,8 @@ def _cache_state(spec: BlockSpec, access: AccessPath) -> str:
     workload = spec.cell.workload
     if isinstance(workload, BlobWriteConfig):
         return access.cache_states.write
+    if isinstance(workload, CloudTrailScan):
+        return access.cache_states.scan
     if isinstance(workload, BlobReadConfig) and workload.read_mode == "unique":
         return access.cache_states.unique
     return access.cache_states.single

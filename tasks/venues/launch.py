@@ -1,13 +1,16 @@
-"""How a run was started, and whom it tells how far it is: set by the command line, else by default."""
+"""How a run was started, and whom it tells how far it is: set by the command line, else by default.
+
+It travels in a context variable, never as a parameter of a flow, because Prefect stores parameters.
+"""
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from tasks.reports.progress import LineReporter, Reporter
+from tasks.venues.stopwatch import Stopwatch
 
 
 def _nothing_to_wait_for() -> None:
@@ -19,12 +22,11 @@ class Launch:
     """How a run was started."""
 
     reporter: Reporter = field(default_factory=lambda: LineReporter(logging.getLogger("s3bench").info))
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
     settle: Callable[[], None] = _nothing_to_wait_for
     """Waits until the server has worked off what it was sent: measuring has the machine for itself."""
-    server_start_ms: int = 0
-    """What a private Prefect server took to start."""
-    started_ns: int = field(default_factory=time.monotonic_ns)
-    """Reading of the monotonic clock at the first step."""
+    holds_host: bool = False
+    """True: whoever started the run holds the host's lock already."""
 
 
 _LAUNCH: ContextVar[Launch | None] = ContextVar("launch", default=None)

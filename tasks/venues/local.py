@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from configs.block import BlockSpec
+from tasks.kernel.leash import leashed
 from tasks.kernel.samples import SampleColumns
 from tasks.venues.wire import BlockOutcome, WireError, receive
 
@@ -27,7 +28,7 @@ class LocalVenue:
     def run(self, spec: BlockSpec) -> BlockOutcome:
         """Measure one block; the death or a time-out of its process is an outcome, never an exception."""
         worker = subprocess.Popen(
-            [sys.executable, "-m", "tasks.venues.worker"],
+            leashed([sys.executable, "-m", "tasks.venues.worker"]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

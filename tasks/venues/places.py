@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from configs.suite import Suite
@@ -17,7 +17,7 @@ class Place:
     """A suite with all its targets filled in, and what clients need to reach them."""
 
     suite: Suite
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     """Of the measuring processes; holds credentials, so it is never stored or printed."""
     unreachable: Mapping[str, str]
     """Reasons by target id, for targets that cannot be reached on this machine."""

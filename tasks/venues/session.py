@@ -4,6 +4,8 @@ Each cell is handed on as soon as its last block has ended, and what is unfinish
 interrupted is handed on as well, so that nothing measured is lost.
 """
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -26,6 +28,14 @@ class Venue(Protocol):
         """Measure one block; whatever goes wrong is an outcome."""
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why the cells of a target cannot be measured: `skipped` where this machine lacks something."""
+
+    status: Literal["skipped", "failed"]
+    reason: str
+
+
 @dataclass(slots=True)
 class CellMeasurement:
     """What is known of one cell so far."""
@@ -38,6 +48,9 @@ class CellMeasurement:
     machine: Machine | None = None
     costs: list[BlockCost] = field(default_factory=list)
     blocks: list[tuple[int, SampleColumns]] = field(default_factory=list)
+    """Empty again once the cell is stored."""
+    stored_as: str = ""
+    """The name of its file in the store."""
 
     def add(self, block: int, outcome: BlockOutcome) -> None:
         """Take in one block."""
@@ -50,6 +63,18 @@ class CellMeasurement:
         if len(outcome.samples):
             self.blocks.append((block, outcome.samples))
 
+    def conclude(self) -> None:
+        """Call a cell failed in which no counted operation succeeded: its errors are its result."""
+        if self.status != "measured":
+            return
+        errors: Counter[str] = Counter()
+        for _, samples in self.blocks:
+            errors.update(failure.error for failure in samples.failures.values())
+            if any(not warm and row not in samples.failures for row, warm in enumerate(samples.warmup)):
+                return
+        worst = ", ".join(f"{error} ({count} times)" for error, count in errors.most_common(3))
+        self.status, self.reason = "failed", f"no operation succeeded: {worst or 'none was done'}"
+
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
@@ -57,11 +82,14 @@ class SessionPlan:
 
     run: RunIdentity
     suite: Suite
+    """With all its targets filled in."""
+    suite_sha256: str
+    """Of the suite as it was written, which is the same on every machine and in every lab."""
     seed: int
     manifests: dict[tuple[str, str], Manifest]
     """What was prepared, by the id of its bucket target and the name of the dataset."""
-    skipped: Mapping[str, str]
-    """Reasons by the id of a target that cannot be reached here, such as a mount that cannot be made."""
+    obstacles: Mapping[str, Obstacle]
+    """By the id of a cell: why it cannot be measured."""
 
 
 def measure_cells(
@@ -90,7 +118,10 @@ def measure_cells(
                 measurement.add(block, _run(plan, venue, cell, block))
             if waiting[cell.cell_id] == 0:
                 del waiting[cell.cell_id]
+                measurement.conclude()
                 on_cell(measurement)
+                # Stored now. A cell may have a million samples, and a run many cells.
+                measurement.blocks.clear()
         on_block(len(rounds), len(rounds), "")
     finally:
         for cell_id in waiting:
@@ -100,9 +131,9 @@ def measure_cells(
 
 
 def _run(plan: SessionPlan, venue: Venue, cell: Cell, block: int) -> BlockOutcome:
-    reason = plan.skipped.get(cell.configuration.target)
-    if reason is not None:
-        return BlockOutcome("skipped", SampleColumns(), reason)
+    obstacle = plan.obstacles.get(cell.cell_id)
+    if obstacle is not None:
+        return BlockOutcome(obstacle.status, SampleColumns(), obstacle.reason)
     return venue.run(block_spec(plan, cell, block))
 
 
@@ -124,11 +155,16 @@ def block_spec(plan: SessionPlan, cell: Cell, block: int) -> BlockSpec:
         block=block,
         iterations=share(workload.iterations, blocks, block),
         warmup=share(workload.warmup, blocks, block),
-        seed=plan.seed,
+        seed=block_seed(plan.seed, cell.cell_id, block),
         objects=objects,
         read_prefix=read_prefix,
         write_prefix=f"{run_prefix(plan, bucket_id)}{cell.config_id}/{cell.workload_id}/{block:03d}/",
     )
+
+
+def block_seed(seed: int, cell_id: str, block: int) -> int:
+    """A seed of a block's own, so that no two write the same bytes; the same for the same run's seed."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{cell_id}/{block}".encode()).digest()[:7], "big")
 
 
 def run_prefix(plan: SessionPlan, bucket_id: str) -> str:

@@ -12,12 +12,13 @@ _NS_PER_MS = 1_000_000
 
 
 class Stopwatch:
-    """Adds up the time of a run's kinds of work. Tasks hold it, so that Prefect's own time is the rest."""
+    """Adds up the time of a run's kinds of work, from when it is made; Prefect's own time is the rest."""
 
-    def __init__(self, started_ns: int, server_start_ms: int) -> None:
-        self._started_ns = started_ns
-        self._server_start_ms = server_start_ms
+    def __init__(self) -> None:
+        self._started_ns = time.monotonic_ns()
         self._spent_ns: Counter[str] = Counter()
+        self.server_start_ms = 0
+        """What a private Prefect server took to start."""
 
     @contextmanager
     def of(self, work: Literal["prepare", "wait", "measure"]) -> Iterator[None]:
@@ -29,7 +30,7 @@ class Stopwatch:
     def timing(self) -> Timing:
         """The sums until now."""
         return Timing(
-            server_start_ms=self._server_start_ms,
+            server_start_ms=self.server_start_ms,
             prepare_ms=self._spent_ns["prepare"] // _NS_PER_MS,
             wait_ms=self._spent_ns["wait"] // _NS_PER_MS,
             measure_ms=self._spent_ns["measure"] // _NS_PER_MS,

@@ -78,7 +78,7 @@ class BlobRead:
         elif hashlib.sha256(body).hexdigest() != wanted.sha256:
             samples.fail(row, Failure("WrongBytes", f"{wanted.key}: other bytes came than were prepared"))
 
-    def explain(self, argument: str, error: Exception) -> Failure:
+    def explain(self, samples: SampleColumns, row: int, argument: str, error: Exception) -> Failure:
         """As the access path sees it."""
         return self._access.failure(error)
 
@@ -110,7 +110,7 @@ class BlobWrite:
         samples.integers["size_bytes"][row] = len(argument.payload)
         record_answer(samples, row, self._access.answer(result))
 
-    def explain(self, argument: Upload, error: Exception) -> Failure:
+    def explain(self, samples: SampleColumns, row: int, argument: Upload, error: Exception) -> Failure:
         """As the access path sees it."""
         return self._access.failure(error)
 

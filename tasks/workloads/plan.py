@@ -1,10 +1,12 @@
 """What a suite would do: counted from its file alone, without asking any service."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, DatasetConfig
 from configs.errors import UserError
+from configs.manifest import Manifest
 from configs.suite import Cell, Suite
 from configs.workloads import BlobRead, BlobWrite
 from tasks.stats.cost import Estimate, RequestCounts, estimate
@@ -49,17 +51,24 @@ class SuitePlan:
         )
 
 
-def plan_suite(suite: Suite) -> SuitePlan:
-    """Count what a suite would do."""
-    cells = tuple(_plan_cell(suite, cell) for cell in suite.cells())
-    sizes = {place: _size(config) for place, config in suite.datasets_by_bucket().items()}
+def plan_suite(suite: Suite, manifests: Mapping[tuple[str, str], Manifest] | None = None) -> SuitePlan:
+    """Count what a suite would do.
+
+    Args:
+        suite: what is to run.
+        manifests: what was prepared, by bucket target and dataset; with it copied logs can be counted too.
+    """
+    held = {name: (len(one.objects), one.size_bytes) for (_, name), one in (manifests or {}).items()}
+    sizes_by_name = {name: held.get(name) or _size(config) for name, config in suite.datasets.items()}
+    cells = tuple(_plan_cell(suite, cell, sizes_by_name) for cell in suite.cells())
+    sizes = {place: sizes_by_name[place[1]] for place in suite.datasets_by_bucket()}
     known = [size for size in sizes.values() if size is not None]
     objects = sum(files for files, _ in known)
     return SuitePlan(
         cells=cells,
         preparing=RequestCounts(put=objects + len(sizes), list=2 * len(sizes) + objects // _KEYS_A_PAGE),
         prepared_bytes=sum(size_bytes for _, size_bytes in known),
-        unknown=tuple(_unknown(suite, cells)),
+        unknown=tuple(_unknown(cells, sizes)),
     )
 
 
@@ -72,15 +81,21 @@ def cost_of(suite: Suite, plan: SuitePlan) -> Estimate:
     return max((estimate(plan.requests, region) for region in regions), key=lambda one: one.usd)
 
 
-def refuse_above_cap(suite: Suite) -> None:
-    """Stop a run before its first request where its estimate is above the suite's cap.
+def refuse_above_cap(suite: Suite, manifests: Mapping[tuple[str, str], Manifest] | None = None) -> None:
+    """Stop a run before its requests where its estimate is above the suite's cap, or cannot be made.
 
     Raises:
-        UserError: with the estimate and the cap.
+        UserError: with the estimate and the cap, or with what has no known price.
     """
     if suite.max_cost_usd is None:
         return
-    cost = cost_of(suite, plan_suite(suite))
+    cost = cost_of(suite, plan_suite(suite, manifests))
+    if cost.unknown:
+        message = (
+            f"suite {suite.name} has a cap, max_cost_usd: {suite.max_cost_usd:g}, which cannot be held to: "
+            f"{'; '.join(cost.unknown)}; write max_cost_usd: null to run without a cap"
+        )
+        raise UserError(message)
     if cost.usd > Decimal(str(suite.max_cost_usd)):
         message = (
             f"suite {suite.name} would cost about {cost.usd:.2f} USD, which is above its cap "
@@ -89,7 +104,7 @@ def refuse_above_cap(suite: Suite) -> None:
         raise UserError(message)
 
 
-def _plan_cell(suite: Suite, cell: Cell) -> CellPlan:
+def _plan_cell(suite: Suite, cell: Cell, sizes: Mapping[str, tuple[int, int] | None]) -> CellPlan:
     workload = cell.workload
     operations = workload.iterations
     access = cell.configuration.access_path
@@ -109,7 +124,7 @@ def _plan_cell(suite: Suite, cell: Cell) -> CellPlan:
         size_bytes = int(dataset.size) if isinstance(dataset, Blobs) else 0
         counts = RequestCounts(get=operations, list=suite.blocks)
         return CellPlan(cell, operations, _reaching(access.requests, counts), operations * size_bytes, 0)
-    size = _size(suite.datasets[workload.dataset])
+    size = sizes[workload.dataset]
     if size is None:
         return CellPlan(cell, operations, None, None, 0)
     files, size_bytes = size
@@ -135,20 +150,16 @@ def _size(config: DatasetConfig) -> tuple[int, int] | None:
             return None
 
 
-def _unknown(suite: Suite, cells: tuple[CellPlan, ...]) -> list[str]:
+def _unknown(
+    cells: tuple[CellPlan, ...], sizes: Mapping[tuple[str, str], tuple[int, int] | None]
+) -> list[str]:
     unknown = []
     hidden = sorted(
         {plan.cell.config_id for plan in cells if plan.cell.configuration.access_path.requests == "hidden"}
     )
     if hidden:
         unknown.append(f"the requests that the mounts of {', '.join(hidden)} make")
-    copied = sorted(
-        {
-            name
-            for (_, name), config in suite.datasets_by_bucket().items()
-            if isinstance(config, CloudTrailCopied)
-        }
-    )
+    copied = sorted({name for (_, name), size in sizes.items() if size is None})
     if copied:
         unknown.append(f"how many logs there are to copy for {', '.join(copied)}")
     return unknown

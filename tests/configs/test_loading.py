@@ -81,10 +81,34 @@ def test_every_mistake_is_named_at_once() -> None:
         ("", r"s.yaml: a suite is a mapping"),
         ("!!python/object/apply:os.system ['true']", r"s.yaml"),
         ("a: *nowhere", r"s.yaml:1: this is no valid YAML"),
+        ("name: a\x01b", r"s.yaml: this is no valid YAML"),
+        ("blocks: !!int abc", r"s.yaml: this is no valid YAML"),
     ],
 )
 def test_what_is_no_suite_is_refused_with_its_file(text: str, complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
+        parse_suite(text, "s.yaml")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b", "", "."])
+def test_a_name_that_can_be_no_file_is_no_suite(name: str) -> None:
+    with pytest.raises(UserError, match="no such suite"):
+        load_suite(name)
+
+
+@pytest.mark.parametrize(("warmup", "refused"), [(0, False), (3, True), (5, False)])
+def test_every_block_has_a_warm_up_or_none_has(warmup: int, refused: bool) -> None:
+    text = LAB.replace("iterations: 15, warmup: 5", f"iterations: 15, warmup: {warmup}", 1)
+    if not refused:
+        assert parse_suite(text, "s.yaml").workloads["scan-simple"].warmup == warmup
+        return
+    with pytest.raises(UserError, match=r"scan-simple.warmup: 3 warm-ups leave some of the 5 parts"):
+        parse_suite(text, "s.yaml")
+
+
+def test_the_no_op_path_is_refused_where_something_would_be_read() -> None:
+    text = LAB.replace("{kind: boto3_api}", "{kind: noop}", 1)
+    with pytest.raises(UserError, match="noop has nothing to read"):
         parse_suite(text, "s.yaml")
 
 

@@ -36,8 +36,14 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def prefect_api_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with private_prefect_server(tmp_path_factory.mktemp("prefect-server")) as server:
+def prefect_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the Prefect server of these tests keeps all that it is told."""
+    return tmp_path_factory.mktemp("prefect-server")
+
+
+@pytest.fixture(scope="session")
+def prefect_api_url(prefect_folder: Path) -> Iterator[str]:
+    with private_prefect_server(prefect_folder) as server:
         yield server.api_url
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -52,8 +53,10 @@ def test_a_second_run_is_appended_and_changes_nothing_of_the_first(
     after = stored(results)
     assert len(after) == 2 * len(before)
     assert before.items() <= after.items()
-    assert "Seed      7" in first.stdout
-    assert "Seed      7" not in second.stdout
+    assert re.search(r"^Seed +7 *$", first.stdout, re.MULTILINE)
+    assert not re.search(r"^Seed +7 *$", second.stdout, re.MULTILINE)
+    hashes = {re.findall(r"sha256 \w+", answer.stdout)[0] for answer in (first, second)}
+    assert len(hashes) == 1
 
     assert lab_status(tmp_path / ".lab").condition == "down"
     assert "local lab" in first.stdout.lower()
@@ -167,9 +170,46 @@ def test_results_go_to_s3_and_are_reported_from_there(
         assert all(pq.read_metadata(file).num_rows for file in files)
 
 
+def test_no_secret_of_the_environment_is_kept_anywhere(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str, prefect_folder: Path
+) -> None:
+    secret = f"planted-{secrets.token_hex(8)}"
+    planted = {"MY_TOKEN": secret, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": secret}
+    answer = s3bench("run", "small.yaml", PREFECT_API_URL=prefect_api_url, **planted)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert secret not in answer.stdout + answer.stderr
+    kept = [path for top in (tmp_path, prefect_folder) for path in top.rglob("*") if path.is_file()]
+    assert len(kept) > 30
+    assert [path for path in kept if secret.encode() in path.read_bytes()] == []
+    # The run itself is kept there, so that the search looks where it would be.
+    assert any(b"small.yaml" in path.read_bytes() for path in kept if prefect_folder in path.parents)
+
+
+def test_a_cell_whose_every_operation_fails_is_a_failure(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    first = s3bench("run", "small.yaml", "--only", "boto3-lab", PREFECT_API_URL=prefect_api_url)
+    assert first.returncode == 0, first.stdout + first.stderr
+    for damaged in (tmp_path / ".lab" / "s3").rglob("unique/*.bin"):
+        damaged.write_bytes(bytes(damaged.stat().st_size))
+    answer = s3bench("run", "small.yaml", "--only", "boto3-lab", PREFECT_API_URL=prefect_api_url)
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "no operation succeeded: WrongBytes" in " ".join(answer.stdout.split())
+
+
+def test_a_run_goes_on_where_the_reader_of_its_output_has_left(
+    environment: dict[str, str], tmp_path: Path, prefect_api_url: str
+) -> None:
+    command = f"'{Path(sys.executable).with_name('s3bench')}' run small.yaml --only boto3-lab | head -n 1"
+    variables = environment | {"PREFECT_API_URL": prefect_api_url}
+    subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, env=variables, check=True, timeout=60)
+    assert len(list((tmp_path / "results" / "v1" / "runs").rglob("*.parquet"))) == 1
+
+
 def start(environment: dict[str, str], folder: Path, prefect_api_url: str) -> "subprocess.Popen[str]":
     suite = (folder / "small.yaml").read_text()
-    (folder / "longer.yaml").write_text(suite.replace("blocks: 2", "blocks: 10"))
+    longer = suite.replace("blocks: 2", "blocks: 10").replace("warmup: 2", "warmup: 0")
+    (folder / "longer.yaml").write_text(longer.replace("iterations: 4", "iterations: 10"))
     return subprocess.Popen(
         [Path(sys.executable).with_name("s3bench"), "run", "longer.yaml"],
         cwd=folder,

@@ -54,7 +54,7 @@ class Sleeper:
         self.clock.now_ns += 11_000
         samples.integers["size_bytes"][row] = 10 * argument
 
-    def explain(self, argument: int, error: Exception) -> Failure:
+    def explain(self, samples: SampleColumns, row: int, argument: int, error: Exception) -> Failure:
         return Failure("OSError", str(error), http_status=503, retries=2)
 
 
@@ -116,6 +116,37 @@ def test_the_gap_is_the_mean_time_between_operations() -> None:
     cost = measure(Sleeper(clock, [100, 100]), SampleColumns(), count=2, warmup=0, clock=clock)
     assert cost.wall_ns == 2 * (7_000 + 100 + 11_000)
     assert cost.gap_ns == 7_000 + 11_000
+
+
+def test_a_single_operation_has_no_gap() -> None:
+    clock = FakeClock()
+    assert measure(Sleeper(clock, [100]), SampleColumns(), count=1, warmup=0, clock=clock).gap_ns == 0
+
+
+class Body:
+    """What a read gives; to free it takes a millisecond."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+
+    def __del__(self) -> None:
+        self.clock.now_ns += 1_000_000
+
+
+class Reader(Sleeper):
+    def _run(self, seq: int) -> Body:  # type: ignore[override]
+        self.clock.now_ns += self.latencies_ns[seq]
+        return Body(self.clock)
+
+    def check(self, samples: SampleColumns, row: int, argument: int, result: object) -> None:
+        """Keep nothing."""
+
+
+def test_what_was_read_is_not_freed_while_the_clock_runs_for_the_next() -> None:
+    clock = FakeClock()
+    samples = SampleColumns()
+    measure(Reader(clock, [100, 200, 300]), samples, count=3, warmup=0, clock=clock)
+    assert list(samples.integers["total_ns"]) == [100, 200, 300]
 
 
 def test_an_interrupt_is_not_taken_for_a_failed_operation() -> None:

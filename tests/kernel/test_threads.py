@@ -39,7 +39,7 @@ class Waiting:
     def check(self, samples: SampleColumns, row: int, argument: int, result: int) -> None:
         samples.object_key[row] = self.index
 
-    def explain(self, argument: int, error: Exception) -> Failure:
+    def explain(self, samples: SampleColumns, row: int, argument: int, error: Exception) -> Failure:
         return Failure("OSError", str(error))
 
 

@@ -54,14 +54,36 @@ def test_a_block_comes_back_with_samples_cost_and_environment() -> None:
 
 
 def test_what_a_client_prints_is_never_taken_for_a_result(tmp_path: Path) -> None:
-    # Loaded by the interpreter at start: prints from Python and from outside of it, before and during.
+    # Loaded by the interpreter at start; prints while the block runs, from Python and from another program.
     (tmp_path / "sitecustomize.py").write_text(
-        "import atexit, os\nprint('noise')\natexit.register(lambda: os.system('echo more noise'))\n"
+        "import os, sys\n"
+        "class Noisy:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'tasks.access.noop':\n"
+        "            print('noise')\n"
+        "            os.system('echo more noise')\n"
+        "sys.meta_path.insert(0, Noisy())\n"
     )
     noisy = LocalVenue({"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}, 60.0)
     outcome = noisy.run(a_spec(NoOp()))
-    assert outcome.status in {"measured", "failed"}
-    assert len(outcome.samples) in {0, 5}
+    assert (outcome.status, outcome.reason, len(outcome.samples)) == ("measured", "", 5)
+
+
+def test_what_a_client_prints_is_told_where_the_process_dies(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "class Deadly:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'tasks.access.noop':\n"
+        "            print('last words')\n"
+        "            sys.stdout.flush()\n"
+        "            os._exit(3)\n"
+        "sys.meta_path.insert(0, Deadly())\n"
+    )
+    deadly = LocalVenue({"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}, 60.0)
+    outcome = deadly.run(a_spec(NoOp()))
+    assert outcome.status == "failed"
+    assert outcome.reason == "the measuring process ended with exit status 3: last words"
 
 
 def test_credentials_missing_fails_the_cell_with_the_clients_own_words() -> None:
@@ -101,23 +123,30 @@ def test_a_killed_process_is_an_outcome() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal exists on Linux only")
-def test_a_measuring_process_does_not_outlive_the_one_that_started_it() -> None:
-    spec = a_spec(NoOp(), iterations=10**9).model_dump_json()
+@pytest.mark.parametrize("after_s", [0.0, 1.0])
+def test_a_measuring_process_does_not_outlive_the_one_that_started_it(tmp_path: Path, after_s: float) -> None:
+    (tmp_path / "spec.json").write_text(a_spec(NoOp(), iterations=10**9).model_dump_json())
     program = (
-        "import subprocess, sys, time\n"
-        "w = subprocess.Popen([sys.executable, '-m', 'tasks.venues.worker'], stdin=subprocess.PIPE)\n"
-        f"w.stdin.write({spec.encode()!r}); w.stdin.close()\n"
-        "print(w.pid, flush=True); time.sleep(60)\n"
+        "import os, signal, threading, time\n"
+        "from pathlib import Path\n"
+        "from configs.block import BlockSpec\n"
+        "from tasks.venues.local import LocalVenue\n"
+        "def die():\n"
+        "    here = Path(f'/proc/{os.getpid()}/task/{os.getpid()}/children')\n"
+        "    while not here.read_text().split(): time.sleep(0.001)\n"
+        f"    time.sleep({after_s})\n"
+        "    print(here.read_text().split()[0], flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "threading.Thread(target=die).start()\n"
+        f"spec = BlockSpec.model_validate_json(Path({str(tmp_path / 'spec.json')!r}).read_text())\n"
+        "LocalVenue(os.environ, 60.0).run(spec)\n"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT
+    parent = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT, check=False
     )
-    assert parent.stdout is not None
-    worker = int(parent.stdout.readline())
-    time.sleep(1.0)  # until the worker has asked the kernel for it
-    parent.kill()
-    parent.wait()
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{worker}/cmdline").exists() and Path(f"/proc/{worker}/cmdline").read_bytes():
+    assert parent.returncode == -signal.SIGKILL
+    worker = Path(f"/proc/{parent.stdout.strip()}/cmdline")
+    deadline = time.monotonic() + 5
+    while worker.exists() and worker.read_bytes():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.02)

@@ -1,13 +1,15 @@
 """A session interleaves the blocks, hands every cell on once, and loses nothing when it is interrupted."""
 
+from typing import Literal
+
 import pytest
 
 from configs.block import BlockSpec
 from configs.loading import parse_suite
 from configs.manifest import DatasetObject, Manifest
 from configs.run_record import RunIdentity
-from tasks.kernel.samples import SampleColumns
-from tasks.venues.session import CellMeasurement, SessionPlan, measure_cells
+from tasks.kernel.samples import Failure, SampleColumns
+from tasks.venues.session import CellMeasurement, Obstacle, SessionPlan, measure_cells
 from tasks.venues.wire import BlockOutcome
 
 SUITE = """
@@ -16,15 +18,15 @@ blocks: 5
 targets: {b: {kind: bucket, bucket: bucket, endpoint_url: "http://127.0.0.1:9"}}
 datasets: {d: {kind: blobs, size: 64, unique_count: 23}}
 configurations:
-  one: {access_path: {kind: noop}, target: b}
-  two: {access_path: {kind: noop}, target: b}
+  one: {access_path: {kind: boto3_api}, target: b}
+  two: {access_path: {kind: boto3_api}, target: b}
 workloads:
   read: {kind: blob_read, dataset: d, read_mode: unique, iterations: 23, warmup: 5}
   write: {kind: blob_write, size: 64}
 """
 
 
-def a_plan(seed: int = 1, skipped: dict[str, str] | None = None) -> SessionPlan:
+def a_plan(seed: int = 1, obstacles: dict[str, Obstacle] | None = None) -> SessionPlan:
     objects = tuple(
         DatasetObject(key=f"s3bench/datasets/d/{number:02d}", size_bytes=64, sha256="0" * 64)
         for number in range(24)
@@ -33,18 +35,20 @@ def a_plan(seed: int = 1, skipped: dict[str, str] | None = None) -> SessionPlan:
     return SessionPlan(
         run=RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01"),
         suite=parse_suite(SUITE, "s.yaml"),
+        suite_sha256="",
         seed=seed,
         manifests={("b", "d"): manifest},
-        skipped=skipped or {},
+        obstacles=obstacles or {},
     )
 
 
 class FakeVenue:
     """Remembers what it was asked; fails or interrupts where it is told to."""
 
-    def __init__(self, fail: str = "", interrupt_at: int = -1) -> None:
+    def __init__(self, fail: str = "", all_wrong: str = "", interrupt_at: int = -1) -> None:
         self.specs: list[BlockSpec] = []
         self.fail = fail
+        self.all_wrong = all_wrong
         self.interrupt_at = interrupt_at
 
     def run(self, spec: BlockSpec) -> BlockOutcome:
@@ -53,26 +57,35 @@ class FakeVenue:
         self.specs.append(spec)
         samples = SampleColumns()
         samples.grow(spec.iterations, "read")
+        if spec.cell.cell_id == self.all_wrong:
+            for row in range(spec.iterations):
+                samples.fail(row, Failure("AccessDenied", "no"))
         if spec.cell.cell_id == self.fail and spec.block == 2:
             return BlockOutcome("failed", samples, "broke")
         return BlockOutcome("measured", samples)
 
 
-def run(venue: FakeVenue, plan: SessionPlan) -> tuple[list[CellMeasurement], tuple[CellMeasurement, ...]]:
-    handed_on: list[CellMeasurement] = []
-    measured = measure_cells(plan, venue, lambda *_: None, handed_on.append)
-    return handed_on, measured
+def run(venue: FakeVenue, plan: SessionPlan) -> "tuple[dict[str, list[int]], dict[str, CellMeasurement]]":
+    """The blocks that each cell was handed on with, in that order, and all cells at the end."""
+    handed_on: dict[str, list[int]] = {}
+
+    def on_cell(item: CellMeasurement) -> None:
+        assert item.cell.cell_id not in handed_on
+        handed_on[item.cell.cell_id] = [block for block, _ in item.blocks]
+
+    measured = measure_cells(plan, venue, lambda *_: None, on_cell)
+    return handed_on, {item.cell.cell_id: item for item in measured}
 
 
 def test_every_cell_is_handed_on_once_with_all_its_blocks() -> None:
     handed_on, measured = run(FakeVenue(), a_plan())
-    assert sorted(item.cell.cell_id for item in handed_on) == [
-        "one/read",
-        "one/write",
-        "two/read",
-        "two/write",
-    ]
-    assert all(len(item.blocks) == 5 for item in measured)
+    assert handed_on == {name: [0, 1, 2, 3, 4] for name in ("one/read", "one/write", "two/read", "two/write")}
+    assert {item.status for item in measured.values()} == {"measured"}
+
+
+def test_samples_are_let_go_once_their_cell_is_handed_on() -> None:
+    _, measured = run(FakeVenue(), a_plan())
+    assert all(item.blocks == [] for item in measured.values())
 
 
 def test_blocks_of_all_cells_alternate_in_the_order_of_the_seed() -> None:
@@ -109,20 +122,36 @@ def test_all_blocks_write_below_the_run_and_never_below_the_same_prefix() -> Non
 
 
 def test_a_failed_block_ends_its_cell_and_no_other_and_keeps_what_was_measured() -> None:
-    venue = FakeVenue(fail="one/write")
-    handed_on, measured = run(venue, a_plan())
-    by_id = {item.cell.cell_id: item for item in measured}
-    assert (by_id["one/write"].status, by_id["one/write"].reason) == ("failed", "broke")
-    assert [block for block, _ in by_id["one/write"].blocks] == [0, 1, 2]
-    assert all(len(item.blocks) == 5 for name, item in by_id.items() if name != "one/write")
-    assert len(handed_on) == 4
+    handed_on, measured = run(FakeVenue(fail="one/write"), a_plan())
+    assert (measured["one/write"].status, measured["one/write"].reason) == ("failed", "broke")
+    assert handed_on["one/write"] == [0, 1, 2]
+    assert all(blocks == [0, 1, 2, 3, 4] for name, blocks in handed_on.items() if name != "one/write")
 
 
-def test_an_unreachable_target_skips_its_cells_with_the_reason() -> None:
+def test_a_cell_in_which_no_operation_succeeded_has_failed_with_its_errors() -> None:
+    _, measured = run(FakeVenue(all_wrong="two/read"), a_plan())
+    assert measured["two/read"].status == "failed"
+    assert measured["two/read"].reason == "no operation succeeded: AccessDenied (23 times)"
+    assert measured["one/read"].status == "measured"
+
+
+@pytest.mark.parametrize("status", ["skipped", "failed"])
+def test_a_cell_with_an_obstacle_is_not_tried_and_says_why(status: Literal["skipped", "failed"]) -> None:
     venue = FakeVenue()
-    _, measured = run(venue, a_plan(skipped={"b": "fusermount3 is missing"}))
-    assert venue.specs == []
-    assert {(item.status, item.reason) for item in measured} == {("skipped", "fusermount3 is missing")}
+    obstacle = Obstacle(status, "fusermount3 is missing")
+    handed_on, measured = run(venue, a_plan(obstacles={"one/read": obstacle, "two/write": obstacle}))
+    assert {spec.cell.cell_id for spec in venue.specs} == {"one/write", "two/read"}
+    assert (measured["one/read"].status, measured["one/read"].reason) == (status, "fusermount3 is missing")
+    assert handed_on["two/write"] == []
+
+
+def test_no_two_blocks_have_the_same_seed_and_the_same_run_seed_gives_the_same() -> None:
+    venues = [FakeVenue(), FakeVenue()]
+    for venue in venues:
+        run(venue, a_plan())
+    seeds = [{(spec.cell.cell_id, spec.block): spec.seed for spec in venue.specs} for venue in venues]
+    assert len(set(seeds[0].values())) == 20
+    assert seeds[0] == seeds[1]
 
 
 def test_an_interrupted_session_hands_on_what_it_has() -> None:

@@ -1,4 +1,4 @@
-"""Requests to S3 that preparing a dataset makes, with failures told in words that help.
+"""Requests that prepare and clean up, with failures told in words that help; none of them is measured.
 
 Every function raises UserError, naming the bucket and the endpoint, where a request fails for good. The
 client's own bounded retries are the only ones.
@@ -77,6 +77,13 @@ def objects_below(client: "S3Client", bucket: str, prefix: str) -> "Iterator[Obj
 def sizes_below(client: "S3Client", bucket: str, prefix: str) -> dict[str, int]:
     """The size in bytes of every object below `prefix`, by its whole key."""
     return {entry["Key"]: entry["Size"] for entry in objects_below(client, bucket, prefix)}
+
+
+def folders_below(client: "S3Client", bucket: str, prefix: str) -> list[str]:
+    """The prefixes, up to their next slash, of all keys that start with `prefix`."""
+    with explained(f"list s3://{bucket}/{prefix}", client.meta.endpoint_url):
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+        return [folder["Prefix"] for page in pages for folder in page.get("CommonPrefixes", [])]
 
 
 def get_if_there(client: "S3Client", bucket: str, key: str) -> bytes | None:

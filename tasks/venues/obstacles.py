@@ -1,0 +1,46 @@
+"""What keeps cells from being measured: a target that is not here, or a mount that is not the bucket's."""
+
+from configs.suite import Cell
+from configs.targets import MountTarget
+from configs.workloads import BlobWrite
+from tasks.access.mount_io import mounted_at
+from tasks.access.s3_client import control_client
+from tasks.datasets.visibility import wait_until_in_bucket, wait_until_visible
+from tasks.venues.places import Place
+from tasks.venues.session import Obstacle, SessionPlan, run_prefix
+
+_WITHIN_S = 150.0  # S3 Files shows new objects after about 30 s and exports after 60 s without a write
+
+
+def obstacles_of(plan: SessionPlan, place: Place) -> dict[str, Obstacle]:
+    """By cell id: why it cannot be measured. Each target is asked once for each kind of use."""
+    found: dict[str, Obstacle] = {}
+    answers: dict[tuple[str, bool], str] = {}
+    for cell in plan.suite.cells():
+        target_id = cell.configuration.target
+        if target_id in place.unreachable:
+            found[cell.cell_id] = Obstacle("skipped", place.unreachable[target_id])
+            continue
+        use = (target_id, isinstance(cell.workload, BlobWrite))
+        if use not in answers:
+            answers[use] = _what_is_wrong(plan, place, cell)
+        if answers[use]:
+            found[cell.cell_id] = Obstacle("failed", answers[use])
+    return found
+
+
+def _what_is_wrong(plan: SessionPlan, place: Place, cell: Cell) -> str:
+    target = cell.target
+    if not isinstance(target, MountTarget) or target.path is None or mounted_at(target.path) is None:
+        return ""  # the access path itself tells what is not mounted
+    bucket_id = plan.suite.bucket_id(cell.configuration.target)
+    if isinstance(cell.workload, BlobWrite):
+        bucket = plan.suite.bucket(bucket_id)
+        client = control_client(bucket, place.environment)
+        return wait_until_in_bucket(target, client, bucket.bucket, run_prefix(plan, bucket_id), _WITHIN_S)
+    missing = (
+        wait_until_visible(target, manifest, _WITHIN_S)
+        for (bucket, _), manifest in plan.manifests.items()
+        if bucket == bucket_id
+    )
+    return next((answer for answer in missing if answer), "")
