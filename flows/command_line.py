@@ -15,6 +15,7 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
+from configs.datasets import CloudTrailCopied
 from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
@@ -67,6 +68,8 @@ def main() -> None:
         app()
     except UserError as error:
         _complain(str(error))
+    except OSError as error:  # a full disk, a folder of somebody else: whatever was not foreseen deeper down
+        _complain(f"{error.filename or 'the output'}: {error.strerror or error}")
     except ValidationError as error:
         wrong = ((".".join(str(step) for step in item["loc"]), item["msg"]) for item in error.errors())
         _complain("; ".join(f"{place}: {what}" if place else what for place, what in wrong))
@@ -163,15 +166,16 @@ def env(lab: LabOption = DEFAULT_LAB) -> None:
 
 def _refuse_early(parameters: BenchmarkParameters) -> None:
     """Find bad input before the server starts, which takes a while; the flow looks again."""
-    from tasks.results.reader import list_runs  # noqa: PLC0415 - keeps `plan` quick
+    from tasks.access.s3_client import default_client  # noqa: PLC0415 - keeps `plan` quick
+    from tasks.datasets.sources import open_source  # noqa: PLC0415 - as above
+    from tasks.results.reader import list_runs  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
     suite = suite_of(parameters)
     refuse_above_cap(suite)
-    source = parameters.logs_from
-    if source is not None and not source.startswith("s3://") and not Path(source).is_dir():
-        message = f"--logs-from {source}: no such folder; give a folder, or s3://BUCKET/PREFIX"
-        raise UserError(message)
+    for dataset in suite.datasets.values():
+        if isinstance(dataset, CloudTrailCopied):
+            open_source(dataset.source, default_client)
     store = open_store(parameters.results)
     store.check_writable()
     list_runs(store)  # names a file that is not ours: found after measuring it would be too late

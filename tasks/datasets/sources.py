@@ -171,7 +171,10 @@ def open_source(text: str, make_client: "Callable[[], S3Client]") -> Source:
         with explained(f"make an S3 client for {text}"):
             client = make_client()
         return BucketSource(client, bucket, f"{prefix.rstrip('/')}/" if prefix.strip("/") else "")
-    folder = Path(text).expanduser()
+    try:
+        folder = Path(text).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"{text} names the home of a user who is not known here") from error
     if not folder.exists():
         raise UserError(f"there is no folder {text}: give a folder of CloudTrail logs, or s3://bucket/prefix")
     if not folder.is_dir():

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,13 +19,17 @@ def orchestration_share(folder: Path) -> Iterator[Figure]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_API")}
     command = [Path(sys.executable).with_name("s3bench"), "run", "lab"]
     folders = ["--lab", folder / "lab", "--results", folder / "results"]
+    started_s = time.monotonic()
     subprocess.run([*command, *folders], env=environment, capture_output=True, check=True)
+    command_ms = 1000 * (time.monotonic() - started_s)
     record = read_run(open_store(folder / "results"), None).record
     if record is None:
         message = "the run left no record"
         raise RuntimeError(message)
     timing = record.timing
-    share = timing.orchestration_ms / timing.wall_ms
-    yield Figure("orchestration_share", share, "of the run's wall time", "<= 0.25", share <= 0.25)
-    per_cell_ms = timing.orchestration_ms / len(record.cells)
+    # Of the whole command, since starting Python, reporting and stopping the server come after the record.
+    orchestration_ms = command_ms - timing.prepare_ms - timing.measure_ms - timing.wait_ms
+    share = orchestration_ms / command_ms
+    yield Figure("orchestration_share", share, "of the command's wall time", "<= 0.25", share <= 0.25)
+    per_cell_ms = orchestration_ms / len(record.cells)
     yield Figure("orchestration_per_cell", per_cell_ms, "ms", "none", holds=True)
