@@ -196,9 +196,16 @@ def _prefect_api(lab: Path, reports: Reporter, stopwatch: Stopwatch) -> Iterator
         yield Launch(reports, stopwatch, holds_host=True)
         return
     reports.note("starting a private Prefect server")
-    with private_prefect_server(lab) as server:
+    with private_prefect_server(lab) as server, contextlib.ExitStack() as settings:
         os.environ["PREFECT_API_URL"] = server.api_url
         os.environ["PREFECT_HOME"] = str(lab.resolve() / "prefect" / "client")
+        from prefect.settings import (  # noqa: PLC0415 - as in `run`
+            PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+            temporary_settings,
+        )
+
+        # Nobody watches a private server for dead runs, and every flow waits a second for its heart to stop.
+        settings.enter_context(temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}))
 
         def settle() -> None:
             wait_until_quiet(server.pid, cpu_share_below=_QUIET_CPU_SHARE, timeout_s=_SETTLE_WITHIN_S)
@@ -246,7 +253,7 @@ def _send_what_prefect_holds() -> None:
 def _print_report(results: str, run_id: str | None, console: Console) -> bool:
     """Print a stored run's report, and say whether a cell failed."""
     from tasks.reports.terminal import render  # noqa: PLC0415 - numpy and scipy load slowly
-    from tasks.reports.view import build_report  # noqa: PLC0415 - as above
+    from tasks.reports.view import REPORT_COLUMNS, build_report  # noqa: PLC0415 - as above
     from tasks.results.reader import read_run  # noqa: PLC0415 - as above
     from tasks.results.schema import SAMPLES_FOLDER  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
@@ -254,7 +261,7 @@ def _print_report(results: str, run_id: str | None, console: Console) -> bool:
     store = open_store(results)
     stored = read_run(store, run_id)
     record = stored.record
-    shown = build_report(record, stored.run_id, stored.samples())
+    shown = build_report(record, stored.run_id, stored.samples(REPORT_COLUMNS))
     render(shown, console)
     for what, name in (("samples", SAMPLES_FOLDER), ("report ", f"reports/{stored.run_id}.html")):
         console.print(f"{what}  {store.location}/{name}", soft_wrap=True, markup=False, highlight=False)

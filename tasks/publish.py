@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tasks.reports.html import render_html
 from tasks.reports.terminal import render
-from tasks.reports.view import build_report
+from tasks.reports.view import REPORT_COLUMNS, build_report
 from tasks.results.reader import read_run
 from tasks.results.store import Store
 
@@ -20,7 +20,7 @@ _WIDTH = 120
 def publish(store: Store, run_id: str) -> str:
     """Write the report of a stored run and return the name under which it lies in the store."""
     run = read_run(store, run_id)
-    report = build_report(run.record, run.run_id, run.samples())
+    report = build_report(run.record, run.run_id, run.samples(REPORT_COLUMNS))
     name = f"reports/{run_id}.html"
     store.put(name, render_html(report).encode(), replace=True)
     text = io.StringIO()

@@ -9,6 +9,7 @@ from configs.run_record import RunRecord
 from tasks.results.reader import StoredRun
 from tasks.results.store import Store
 from tasks.results.writer import write_nightly, write_run
+from tasks.stats.series import SERIES_COLUMNS
 from tasks.stats.summaries import summarise
 from tasks.venues.accounting import cell_records, dataset_records, environment, harness_cost
 from tasks.venues.launch import Launch
@@ -26,7 +27,7 @@ def record(
     """Summarise the samples as they were stored, not as they were held, and complete the run."""
     names = tuple(item.stored_as for item in measurements)
     stored = StoredRun(store, plan.run.run_id, plan.run.dt, None, names)
-    summaries = [summary for cell in stored.cells() for summary in summarise(cell)]
+    summaries = [summary for cell in stored.cells(SERIES_COLUMNS) for summary in summarise(cell)]
     write_nightly(store, plan.run, summaries)
     whole = RunRecord(
         run_id=plan.run.run_id,

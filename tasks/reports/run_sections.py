@@ -18,6 +18,7 @@ _RULES: Final = (
     "The order of the blocks is shuffled with the run's seed and interleaved, so that drift hits all alike.",
     "Quantiles are nearest rank, from samples, never averaged; their intervals are of order statistics.",
     "A ratio is the geometric mean over paired blocks with a t interval; unlike cells are not compared.",
+    "Nor is a cell compared that failed, or of which more than 5 % did: only what succeeded has a time.",
 )
 
 _SIGNS: Final = (
@@ -167,6 +168,7 @@ def _timing_table(record: "RunRecord") -> Table:
         (name, wording.duration(part_ms), wording.share(part_ms, timing.wall_ms))
         for name, part_ms in (
             ("Preparing data", timing.prepare_ms),
+            *([("Waiting for another measurement", timing.wait_ms)] if timing.wait_ms else []),
             ("Measuring", timing.measure_ms),
             ("Orchestration: all the rest", timing.orchestration_ms),
             ("of which starting the server", timing.server_start_ms),

@@ -1,12 +1,18 @@
 """Everything that a report of one run shows, computed once and shared by the terminal and the HTML page."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tasks.stats.agreement import Agreement, agreements_of
-from tasks.stats.failures import CellFailure, FailureKind, cell_failures, failure_kinds
-from tasks.stats.ratios import Comparison, compare_series
-from tasks.stats.series import Series, split
+from tasks.stats.agreement import Agreement, CellStatus, agreements
+from tasks.stats.failures import (
+    FAILURE_COLUMNS,
+    CellFailure,
+    FailureKind,
+    cell_failures,
+    failure_kinds,
+)
+from tasks.stats.ratios import Comparison, compare
+from tasks.stats.series import SERIES_COLUMNS, Series, split
 from tasks.stats.summaries import summaries_of
 
 if TYPE_CHECKING:
@@ -14,6 +20,9 @@ if TYPE_CHECKING:
 
     from configs.run_record import RunRecord
     from tasks.stats.summary_types import Summary
+
+REPORT_COLUMNS: Final = tuple(dict.fromkeys((*SERIES_COLUMNS, *FAILURE_COLUMNS)))
+"""The columns of the samples table that a report is made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +52,16 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
 
     The baseline is the record's. Without a record it is the first configuration with a successful
     operation, in alphabetical order.
+
+    Args:
+        record: what the run says of itself.
+        run_id: the run's id.
+        samples: its samples, the columns `REPORT_COLUMNS` at least; text may be dictionary-encoded.
     """
     series = _in_suite_order(split(samples), record)
+    unmeasured = _cell_failures(record, samples)
+    statuses = _statuses(record, series, unmeasured)
+    failed_cells = {cell for cell, status in statuses.items() if status == "failed"}
     baseline_id = record.baseline if record else min((one.config_id for one in series if one.n), default=None)
     return Report(
         run_id=run_id,
@@ -52,10 +69,10 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         baseline_id=baseline_id,
         series=series,
         summaries=tuple(summary for one in series for summary in summaries_of(one)),
-        comparison=compare_series(series, baseline_id) if baseline_id else Comparison((), ()),
-        agreements=tuple(agreements_of(series)),
+        comparison=compare(series, baseline_id, failed_cells) if baseline_id else Comparison((), ()),
+        agreements=agreements(samples, statuses),
         failures=tuple(failure_kinds(samples)),
-        cell_failures=_cell_failures(record, samples),
+        cell_failures=unmeasured,
     )
 
 
@@ -74,3 +91,15 @@ def _cell_failures(record: "RunRecord | None", samples: "pa.Table") -> tuple[Cel
         for cell in record.cells
         if cell.status != "measured"
     )
+
+
+def _statuses(
+    record: "RunRecord | None", series: tuple[Series, ...], unmeasured: tuple[CellFailure, ...]
+) -> dict[tuple[str, str], CellStatus]:
+    """How every cell ended, by workload and configuration: without a record, those that left a row."""
+    if record:
+        return {(cell.workload_id, cell.config_id): cell.status for cell in record.cells}
+    with_samples: dict[tuple[str, str], CellStatus] = {
+        (one.workload_id, one.config_id): "measured" for one in series
+    }
+    return with_samples | {(cell.workload_id, cell.config_id): cell.outcome for cell in unmeasured}

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasks.reports.view import Report
-    from tasks.stats.agreement import Agreement
+    from tasks.stats.agreement import Agreement, Counts
     from tasks.stats.summary_types import Distribution, Summary
 
 _OPERATION_TITLES: Final = {
@@ -43,7 +43,10 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
     return Section(
         heading=f"Workload {workload_id}",
-        sentences=(*_sentences(mine, agreement), *_cache_states(report, workload_id)),
+        sentences=(
+            *_sentences(mine, agreement, whole_run=report.record is not None),
+            *_cache_states(report, workload_id),
+        ),
         alerts=_alerts(agreement),
         tables=tuple(table for table in tables if table.rows),
         workload_id=workload_id,
@@ -161,14 +164,12 @@ def _stage_ratio_table(report: "Report", workload_id: str) -> Table:
     )
 
 
-def _sentences(summaries: "Sequence[Summary]", agreement: "Agreement | None") -> tuple[str, ...]:
+def _sentences(
+    summaries: "Sequence[Summary]", agreement: "Agreement | None", *, whole_run: bool
+) -> tuple[str, ...]:
     sentences = []
     if agreement and (counts := agreement.agreed):
-        by_whom = f"agreed by all {len(agreement.config_ids)} configurations"
-        if len(agreement.config_ids) == 1:
-            by_whom = f"seen by {agreement.config_ids[0]} alone"
-        seen = wording.counts(counts.files, counts.records, counts.size_bytes)
-        sentences.append(f"Each scan: {seen}, {by_whom}.")
+        sentences.append(f"Each scan: {_seen(counts)}, {_by_whom(agreement, whole_run=whole_run)}.")
     sizes = {summary.size_bytes for summary in summaries if summary.operation in {"read", "write"}}
     if len(sizes) == 1 and (size_bytes := sizes.pop()) is not None:
         sentences.append(f"Each operation moves {size_bytes:,} bytes.")
@@ -190,8 +191,34 @@ def _cache_states(report: "Report", workload_id: str) -> tuple[str, ...]:
 def _alerts(agreement: "Agreement | None") -> tuple[str, ...]:
     if agreement is None or agreement.agreed:
         return ()
-    seen = "; ".join(
-        f"{config_id} saw {wording.counts(counts.files, counts.records, counts.size_bytes)}"
-        for config_id, counts in agreement.seen
-    )
-    return (f"DISAGREEMENT: the scans did not see the same data. {seen}.",)
+    seen = [
+        f"{sighting.config_id} saw {_seen(sighting.counts)} "
+        f"in {sighting.scans:,} scan{'' if sighting.scans == 1 else 's'}"
+        for sighting in agreement.sightings
+    ]
+    told = wording.printable("; ".join([*seen, *_absences(agreement)]))
+    return (f"DISAGREEMENT: the scans did not see the same data. {told}. Warm-ups are counted too.",)
+
+
+def _by_whom(agreement: "Agreement", *, whole_run: bool) -> str:
+    """Who saw the same; `all` only where no configuration of the suite is missing."""
+    agreeing, absences = len(agreement.config_ids), _absences(agreement)
+    if agreeing == 1:
+        agreed = f"seen by {agreement.config_ids[0]} alone"
+    elif absences:
+        agreed = f"agreed by {agreeing} of {agreeing + len(absences)} configurations"
+    else:
+        agreed = f"agreed by {'all ' if whole_run else ''}{agreeing} configurations"
+    return wording.printable("; ".join([agreed, *absences]))
+
+
+def _absences(agreement: "Agreement") -> list[str]:
+    """Why each configuration that counted nothing did not."""
+    return [
+        f"{config_id} was skipped" if status == "skipped" else f"no scan of {config_id} came to its end"
+        for config_id, status in agreement.absent.items()
+    ]
+
+
+def _seen(counts: "Counts") -> str:
+    return wording.counts(counts.files, counts.records, counts.size_bytes)

@@ -80,9 +80,7 @@ class LocalStore:
     def names(self, folder: str) -> list[str]:
         """See `Store`."""
         with _explained(self.location):
-            found = [
-                path.relative_to(self._root).as_posix() for path in (self._root / folder).rglob("*.parquet")
-            ]
+            found = [path.relative_to(self._root).as_posix() for path in _parquet_files(self._root / folder)]
         return sorted(name for name in found if not is_hidden(name))
 
     def _remove_leftovers(self) -> None:
@@ -93,6 +91,17 @@ class LocalStore:
             with contextlib.suppress(FileNotFoundError):  # another run removed it first
                 if time.time() - path.stat().st_mtime > _LEFTOVER_AGE_S:
                     path.unlink()
+
+
+def _parquet_files(folder: Path) -> Iterator[Path]:
+    """All below a folder, which may be missing. `rglob` would silently pass over what may not be read."""
+    for parent, _, names in os.walk(folder, onerror=_raise_unless_missing):
+        yield from (Path(parent, name) for name in names if name.endswith(".parquet"))
+
+
+def _raise_unless_missing(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _temporary(path: Path) -> Path:

@@ -2,14 +2,17 @@
 
 Only names are listed to find a run, and only its own files are fetched. A run whose own row is missing
 was killed or is still going on: it is listed as incomplete, with the samples that it has.
+
+Text is read as dictionaries, as it is stored: a million samples of plain text take 290 MiB, of which most
+is the same few names again and again.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,12 +24,16 @@ from tasks.results.schema import RUN_NAME, RUNS, RUNS_FOLDER, SAMPLES, SAMPLES_F
 from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON, DATASETS_JSON
 
-_IDS_SHOWN = 10
+_IDS_SHOWN: Final = 10
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it lies in a store; what it holds is fetched when it is asked for."""
+    """A run as it lies in a store; what it holds is fetched when it is asked for.
+
+    Whoever wrote a run makes one of the names that `write_cell` returned: nothing is then listed, so that
+    whatever else lies in the store cannot keep a measured run from being completed.
+    """
 
     store: Store = field(repr=False)
     run_id: str
@@ -46,7 +53,7 @@ class StoredRun:
         """
         if self.record_name is None:
             return None
-        rows = _table(self.store, self.record_name, RUNS).to_pylist()
+        rows = _table(self.store, self.record_name, RUNS, RUNS.names).to_pylist()
         try:
             return _record(self.dt, *rows)
         except (ValidationError, TypeError) as error:
@@ -65,14 +72,22 @@ class StoredRun:
             return "incomplete"
         return "failed" if record.failed_cells else "complete"
 
-    def samples(self) -> pa.Table:
-        """All samples of this run, and of no other, as rows of `SAMPLES`.
+    def cells(self, columns: Sequence[str] = SAMPLES.names) -> Iterator[pa.Table]:
+        """The samples of one cell after the other, so that only one of them need be held in memory.
+
+        Args:
+            columns: The columns of `SAMPLES` that are wanted. Text is dictionary-encoded.
 
         Raises:
             UserError: if a file is damaged, or cannot be fetched.
         """
-        tables = [_table(self.store, name, SAMPLES) for name in self.sample_names]
-        return pa.concat_tables(tables) if tables else SAMPLES.empty_table()
+        for name in self.sample_names:
+            yield _table(self.store, name, SAMPLES, columns)
+
+    def samples(self, columns: Sequence[str] = SAMPLES.names) -> pa.Table:
+        """All samples of this run, and of no other: what `cells` gives, as one table."""
+        none = _as_read(SAMPLES).empty_table().select(columns)
+        return pa.concat_tables([none, *self.cells(columns)]).unify_dictionaries()
 
 
 def list_runs(store: Store) -> tuple[StoredRun, ...]:
@@ -121,18 +136,29 @@ def _ids(store: Store, name: str, ours: re.Pattern[str]) -> tuple[str, str]:
     return match["run_id"], match["dt"]
 
 
-def _table(store: Store, name: str, schema: pa.Schema) -> pa.Table:
-    """A file's rows, its checksums and its columns compared."""
-    content = store.get(name)
+def _table(store: Store, name: str, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
+    """The wanted columns of a file, their checksums and the types of all columns compared."""
+    content = pa.BufferReader(store.get(name))
+    texts = [field.name for field in schema if field.type == pa.string()]
     try:
-        table = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
-    except (pa.ArrowException, OSError) as error:
+        if pq.read_schema(content) != schema:
+            raise UserError(
+                f"{store.location}/{name} has other columns than this version writes: move it away"
+            )
+        file = pq.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
+        table = file.read(columns).select(columns)
+        table.validate(full=True)  # headers have no checksum: an index may point past its dictionary
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a damaged column's name
         raise UserError(
             f"{store.location}/{name} is damaged: move it away or restore it ({error})"
         ) from error
-    if table.schema != schema:
-        raise UserError(f"{store.location}/{name} has other columns than this version writes: move it away")
     return table
+
+
+def _as_read(schema: pa.Schema) -> pa.Schema:
+    """The schema with its text dictionary-encoded."""
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema([field.with_type(encoded) if field.type == pa.string() else field for field in schema])
 
 
 def _record(dt: str, row: Mapping[str, object]) -> RunRecord:

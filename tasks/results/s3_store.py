@@ -51,8 +51,12 @@ class S3Store:
         return f"s3://{self._bucket}/{self._prefix}"
 
     def check_writable(self) -> None:
-        """See `Store`. Leaves one small hidden object, so that no right to delete is needed."""
-        self.put(_CHECK_NAME, b"results can be written here\n")
+        """See `Store`. Leaves one small hidden object, so that no right to delete is needed.
+
+        It is written anew each time, because a right that was revoked since the last run must show here.
+        """
+        self.put(_CHECK_NAME, b"results can be written here\n", replace=True)
+        self.get(_CHECK_NAME)
         self.names(_CHECK_NAME)
 
     def put(self, name: str, content: bytes, *, replace: bool = False) -> None:

@@ -66,11 +66,11 @@ def open_store(location: str | Path) -> Store:
     S3 takes the credentials, region and endpoint that boto3 finds (`AWS_PROFILE`, `AWS_ENDPOINT_URL` …).
 
     Raises:
-        UserError: if the location is neither.
+        UserError: if the location is neither, or is in the home of a user that there is not.
     """
     text = str(location)
     if "://" not in text:
-        return LocalStore(Path(text).expanduser())
+        return LocalStore(_folder(text))
     bucket, _, prefix = text.removeprefix("s3://").rstrip("/").partition("/")
     parts = prefix.split("/")
     if (
@@ -83,3 +83,10 @@ def open_store(location: str | Path) -> Store:
             "such as s3://my-bucket/s3bench-results"
         )
     return S3Store(bucket, prefix)
+
+
+def _folder(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:  # what pathlib raises for a home that it cannot find
+        raise UserError(f"results location {text!r}: {error}: give the folder's whole path") from error

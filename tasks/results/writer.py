@@ -33,8 +33,8 @@ DATASETS_JSON: Final = TypeAdapter(tuple[DatasetRecord, ...])
 """How `datasets_json` is written and read."""
 
 
-def write_cell(store: Store, run: RunIdentity, config_id: str, workload_id: str, table: pa.Table) -> None:
-    """Write the samples of one cell.
+def write_cell(store: Store, run: RunIdentity, config_id: str, workload_id: str, table: pa.Table) -> str:
+    """Write the samples of one cell, and return the name under which they lie in the store.
 
     Args:
         store: Where to.
@@ -52,7 +52,9 @@ def write_cell(store: Store, run: RunIdentity, config_id: str, workload_id: str,
     for column, value in (("run_id", run.run_id), ("config_id", config_id), ("workload_id", workload_id)):
         if pc.unique(table[column]).to_pylist() not in ([], [value]):
             raise ValueError(f"samples of {config_id}/{workload_id} hold another {column} than {value!r}")
-    store.put(samples_name(run, config_id, workload_id), _encoded(table))
+    name = samples_name(run, config_id, workload_id)
+    store.put(name, _encoded(table))
+    return name
 
 
 def write_nightly(store: Store, run: RunIdentity, summaries: Sequence[Summary]) -> None:

@@ -1,14 +1,29 @@
 """What went wrong in a run, by kind: from its samples alone, so that an incomplete run can tell it too."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Final, Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.stats.series import is_timed
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_PLAIN: Final = pa.schema(
+    [
+        ("workload_id", pa.string()),
+        ("config_id", pa.string()),
+        ("operation", pa.string()),
+        ("error", pa.string()),
+        ("http_status", pa.int32()),
+        ("warmup", pa.bool_()),
+        ("message", pa.string()),
+        ("count_all", pa.int64()),
+    ]
+)
+_KIND: Final = ("workload_id", "config_id", "operation", "error", "http_status")
+
+FAILURE_COLUMNS: Final = (*_KIND, "outcome", "warmup", "block", "message")
+"""The columns of the samples table that are read here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +54,17 @@ class CellFailure:
 
 def failure_kinds(samples: "pa.Table") -> list[FailureKind]:
     """The failed operations by cell, operation, kind and HTTP status, most frequent first."""
-    key = ["workload_id", "config_id", "operation", "error", "http_status"]
-    failed = samples.filter(pc.and_(is_timed(samples), pc.equal(samples["outcome"], "error")))
-    failed = failed.set_column(
-        failed.schema.get_field_index("warmup"), "warmup", failed["warmup"].cast("int64")
+    wanted = samples.select([*_KIND, "warmup", "message"])
+    failed = wanted.filter(pc.and_(is_timed(samples), pc.equal(samples["outcome"], "error")))
+    # First with dictionaries, which have no least text, so that only unlike rows become plain text.
+    unlike = failed.group_by(failed.column_names).aggregate([([], "count_all")])
+    unlike = unlike.select(_PLAIN.names).cast(_PLAIN)
+    warmups = pc.if_else(unlike["warmup"], unlike["count_all"], 0)
+    counted = (
+        unlike.append_column("warmups", warmups)
+        .group_by(list(_KIND))
+        .aggregate([("count_all", "sum"), ("warmups", "sum"), ("message", "min")])
     )
-    counted = failed.group_by(key).aggregate([([], "count_all"), ("warmup", "sum"), ("message", "min")])
     kinds = [
         FailureKind(
             config_id=row["config_id"],
@@ -52,8 +72,8 @@ def failure_kinds(samples: "pa.Table") -> list[FailureKind]:
             operation=row["operation"],
             error=row["error"] or "unknown",
             http_status=row["http_status"],
-            count=row["count_all"],
-            warmups=row["warmup_sum"] or 0,
+            count=row["count_all_sum"],
+            warmups=row["warmups_sum"],
             example=row["message_min"] or "",
         )
         for row in counted.to_pylist()
@@ -65,8 +85,8 @@ def failure_kinds(samples: "pa.Table") -> list[FailureKind]:
 
 def cell_failures(samples: "pa.Table") -> list[CellFailure]:
     """The cells that have one row as a whole instead of operations, by workload and configuration."""
-    rows = samples.filter(pc.invert(is_timed(samples)))
-    wanted = rows.select(["workload_id", "config_id", "outcome", "error", "message"]).to_pylist()
+    wanted = samples.select(["workload_id", "config_id", "outcome", "error", "message"])
+    rows = wanted.filter(pc.invert(is_timed(samples))).to_pylist()
     found = {
         CellFailure(
             config_id=row["config_id"],
@@ -74,6 +94,6 @@ def cell_failures(samples: "pa.Table") -> list[CellFailure]:
             outcome="skipped" if row["outcome"] == "skipped" else "failed",
             reason=row["message"] or row["error"] or "no reason was given",
         )
-        for row in wanted
+        for row in rows
     }
     return sorted(found, key=lambda failure: (failure.workload_id, failure.config_id, failure.reason))

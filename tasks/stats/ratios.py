@@ -4,23 +4,27 @@ The block is the unit, not the request: requests of one block share a process, i
 weather of that minute, and an interval over pooled requests claims far too much (a nominal 95 % interval
 covered 14-89 % in simulation, the paired one 92-97 %). Rejected as well: Mann-Whitney, which is
 over-powered on correlated samples and gives no ratio.
+
+Only operations that succeeded have a time, so that a ratio is one of survivors. Where at most 5 % failed,
+that moves p50 little: had all of them been the slowest, p50 of all would be the survivors' 52.6th
+percentile at the most. Where more failed, on either side, no ratio is given.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.stats import ttest_1samp
 
 from tasks.kernel.samples import NULL
 from tasks.stats.quantiles import nearest_rank
-from tasks.stats.series import Series, split
+from tasks.stats.series import Series
 from tasks.stats.summary_types import NoRatio, Ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-    import pyarrow as pa
+_MOST_FAILED_PERCENT: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +35,17 @@ class Comparison:
     refusals: tuple[NoRatio, ...]
 
 
-def compare(samples: "pa.Table", baseline_id: str) -> Comparison:
-    """Compare every configuration of a run with the baseline, workload by workload and stage by stage."""
-    return compare_series(split(samples), baseline_id)
-
-
-def compare_series(series: "Iterable[Series]", baseline_id: str) -> Comparison:
-    """As `compare`, of series that were split already.
+def compare(
+    series: "Iterable[Series]", baseline_id: str, failed_cells: "Collection[tuple[str, str]]" = ()
+) -> Comparison:
+    """Compare every configuration of a run with the baseline, workload by workload and stage by stage.
 
     The files of a staged scan (`scan_file`) are not compared: the scan's own row has their stages added up.
+
+    Args:
+        series: those of the whole run.
+        baseline_id: the configuration that all others are compared with.
+        failed_cells: workload and configuration of the cells that ended before all was measured.
     """
     whole = {(one.workload_id, one.config_id): one for one in series if one.operation != "scan_file"}
     ratios: list[Ratio] = []
@@ -48,8 +54,12 @@ def compare_series(series: "Iterable[Series]", baseline_id: str) -> Comparison:
         if config_id == baseline_id:
             continue
         baseline = whole.get((workload_id, baseline_id))
-        reason = why_unlike(one, baseline)
-        found = [] if baseline is None or reason else _ratios(one, baseline)
+        reason = _why_broken_off(workload_id, (config_id, baseline_id), failed_cells)
+        if baseline is None:
+            found, reason = [], reason or "the baseline has no successful operation"
+        else:
+            reason = reason or _why_no_times(one, baseline) or _why_unlike(one, baseline)
+            found = [] if reason else _ratios(one, baseline)
         ratios += found
         if not found:
             reason = reason or "no block has successful operations of both"
@@ -57,21 +67,50 @@ def compare_series(series: "Iterable[Series]", baseline_id: str) -> Comparison:
     return Comparison(tuple(ratios), tuple(refusals))
 
 
-def why_unlike(one: Series, baseline: Series | None) -> str:
-    """Why two series must not be compared; empty where they may be."""
-    if baseline is None or baseline.n == 0:
-        return "the baseline has no successful operation"
+def _why_no_times(one: Series, baseline: Series) -> str:
+    """Why the times of two series do not stand for all of their operations; empty where they do."""
+    if baseline.n == 0:
+        return f"the baseline has no successful operation{_of_failed(baseline)}"
     if one.n == 0:
-        return "no successful operation"
+        return f"no successful operation{_of_failed(one)}"
+    if any(100 * side.errors > _MOST_FAILED_PERCENT * (side.n + side.errors) for side in (one, baseline)):
+        return (
+            f"too many operations failed: {_failed(one)}, baseline {_failed(baseline)}; "
+            f"above {_MOST_FAILED_PERCENT} % only survivors would be compared"
+        )
+    return ""
+
+
+def _why_unlike(one: Series, baseline: Series) -> str:
+    """Why two series must not be compared; empty where they may be."""
     if one.operation != baseline.operation:
         return f"unlike operations: {one.operation}, baseline {baseline.operation}"
     for name, unit in (("size_bytes", "bytes"), ("files", "files"), ("records", "records")):
-        mine, theirs = (np.unique(side.counts[name]).tolist() for side in (one, baseline))
+        mine, theirs = one.counts[name], baseline.counts[name]
         if mine != theirs:
             return f"unlike {unit}: {_span(mine)}, baseline {_span(theirs)}"
     if one.cold != baseline.cold:
         return f"unlike cache states: {_states(one)}, baseline {_states(baseline)}"
     return ""
+
+
+def _why_broken_off(
+    workload_id: str, config_ids: tuple[str, str], failed_cells: "Collection[tuple[str, str]]"
+) -> str:
+    """Names the cell, of a configuration or of its baseline, that failed; empty where neither did."""
+    for whose, config_id in zip(("its", "the baseline's"), config_ids, strict=True):
+        if (workload_id, config_id) in failed_cells:
+            return f"{whose} cell failed before all was measured"
+    return ""
+
+
+def _failed(series: Series) -> str:
+    whole = series.n + series.errors
+    return f"{series.errors:,} of {whole:,} ({100 * series.errors / whole:.1f} %)"
+
+
+def _of_failed(series: Series) -> str:
+    return f": all {series.errors:,} failed" if series.errors else ""
 
 
 def _ratios(one: Series, baseline: Series) -> list[Ratio]:
@@ -124,7 +163,7 @@ def block_medians_ns(series: Series, stage: str = "total_ns") -> dict[int, int]:
     return medians
 
 
-def _span(values: list[int]) -> str:
+def _span(values: tuple[int, ...]) -> str:
     known = [value for value in values if value != NULL]
     if not known:
         return "none"

@@ -1,11 +1,12 @@
 """The samples of one run as one series of columns per cell and operation: what all figures are made from.
 
-The table is sorted by cell once, so that every series is a slice of numpy columns. Rejected: filtering the
-table once for each cell, which reads a million rows as often as there are cells.
+One column after the other is turned into numpy and shared out, so that a million samples never exist twice
+as a whole, and only what figures need of them stays. Rejected: sorting the table by cell, which copies all
+of it, and filtering it once for each cell, which reads a million rows as often as there are cells.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_KEY = ("workload_id", "config_id", "operation")
-_COUNTS = ("files", "records", "size_bytes")
+_KEY: Final = ("workload_id", "config_id", "operation")
+_COUNTS: Final = ("files", "records", "size_bytes")
+
+SERIES_COLUMNS: Final = (*_KEY, "outcome", "warmup", "block", "cold", *_COUNTS, *STAGES)
+"""The columns of the samples table that `split` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Series:
     """One operation of one cell. Row i of every column is one successful operation that is no warm-up.
 
     `block` is shaped (n,). `stage_ns` has one column (n,) of nanoseconds for each stage that happened at
-    all, `counts` one for each of files, records and size_bytes; `NULL` stands where there was none.
+    all; `NULL` stands where it did not.
     """
 
     config_id: str
@@ -37,9 +41,10 @@ class Series:
     """Warm-up operations, successful or not."""
     errors: int
     """Failed operations that were no warm-up."""
-    block: "NDArray[np.int64]"
+    block: "NDArray[np.int32]"
     stage_ns: "Mapping[str, NDArray[np.int64]]"
-    counts: "Mapping[str, NDArray[np.int64]]"
+    counts: "Mapping[str, tuple[int, ...]]"
+    """The unlike values of files, records and size_bytes, ascending; `NULL` stands where there was none."""
     cold: frozenset[bool | None]
     """The cache states that its samples claim; None is no claim."""
 
@@ -55,37 +60,58 @@ class Series:
 
     def common(self, count: str) -> int | None:
         """The value of `files`, `records` or `size_bytes`, None where operations differ or have none."""
-        column = self.counts[count]
-        if len(column) == 0 or column[0] == NULL or (column != column[0]).any():
-            return None
-        return int(column[0])
+        values = self.counts[count]
+        return values[0] if len(values) == 1 and values[0] != NULL else None
+
+
+class _Key(NamedTuple):
+    workload_id: str
+    config_id: str
+    operation: str
+
+
+class _Part(NamedTuple):
+    """The rows of one series: indices, shaped (n,), of those that count, and how many others there are."""
+
+    key: _Key
+    rows: "NDArray[np.intp]"
+    warmups: int
+    errors: int
 
 
 def split(samples: "pa.Table") -> list[Series]:
-    """Every series of a run, by workload, configuration and operation.
+    """Every series of a run or of a part of it, by workload, configuration and operation.
 
     Rows of cells that were skipped or failed as a whole belong to no series: see `failures`.
+
+    Args:
+        samples: the columns `SERIES_COLUMNS` at least; text may be dictionary-encoded.
     """
-    wanted = [*_KEY, "outcome", "warmup", "block", "cold", *_COUNTS, *STAGES]
-    timed = samples.select(wanted).filter(is_timed(samples))
-    keys = timed.group_by(list(_KEY)).aggregate([]).to_pylist()
-    keys.sort(key=lambda key: (key["workload_id"], key["config_id"], OPERATIONS.index(key["operation"])))
-    code = _codes(timed, keys)
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(len(keys) + 1))
-    columns = {name: _integers(timed[name])[order] for name in ("block", *_COUNTS, *STAGES)}
-    ok = _integers(pc.equal(timed["outcome"], "ok"))[order] == 1
-    warmup = _integers(timed["warmup"])[order] == 1
-    cold = _integers(timed["cold"])[order]
+    parts = _parts(samples)
+    blocks = _shared_out(samples["block"], parts)
+    cold = [np.unique(column).tolist() for column in _shared_out(samples["cold"], parts)]
+    counts: list[dict[str, tuple[int, ...]]] = [{} for _ in parts]
+    stage_ns: list[dict[str, NDArray[np.int64]]] = [{} for _ in parts]
+    for name in _COUNTS:
+        for mine, column in zip(counts, _shared_out(samples[name], parts), strict=True):
+            mine[name] = tuple(np.unique(column).tolist())
+    for stage in STAGES:
+        for times, column in zip(stage_ns, _shared_out(samples[stage], parts), strict=True):
+            if (column != NULL).any():
+                times[stage] = column
     return [
-        _series(
-            key,
-            {name: column[start:end] for name, column in columns.items()},
-            ok[start:end],
-            warmup[start:end],
-            cold[start:end],
+        Series(
+            config_id=part.key.config_id,
+            workload_id=part.key.workload_id,
+            operation=part.key.operation,
+            warmups=part.warmups,
+            errors=part.errors,
+            block=blocks[place].astype(np.int32),
+            stage_ns=stage_ns[place],
+            counts=counts[place],
+            cold=frozenset(None if claim == NULL else bool(claim) for claim in cold[place]),
         )
-        for key, start, end in zip(keys, starts[:-1], starts[1:], strict=True)
+        for place, part in enumerate(parts)
     ]
 
 
@@ -96,37 +122,53 @@ def is_timed(samples: "pa.Table") -> "pa.ChunkedArray":
     return pc.and_(pc.and_(known, measured), pc.is_valid(samples["block"]))
 
 
-def _codes(timed: "pa.Table", keys: list[dict[str, str]]) -> "NDArray[np.int64]":
-    """For each row, the place of its cell and operation among the keys."""
-    joined = pc.binary_join_element_wise(*(timed[part] for part in _KEY), "\0")
-    wanted = pa.array(["\0".join(key[part] for part in _KEY) for key in keys], pa.string())
-    return _integers(pc.index_in(joined, value_set=wanted))
-
-
-def _integers(column: "pa.ChunkedArray") -> "NDArray[np.int64]":
-    """A column of integers or booleans, `NULL` where it is null."""
-    filled: NDArray[np.int64] = column.cast("int64").fill_null(NULL).to_numpy()
-    return filled
-
-
-def _series(
-    key: dict[str, str],
-    columns: dict[str, "NDArray[np.int64]"],
-    ok: "NDArray[np.bool_]",
-    warmup: "NDArray[np.bool_]",
-    cold: "NDArray[np.int64]",
-) -> Series:
-    counted = ok & ~warmup
-    chosen = {name: column[counted] for name, column in columns.items()}
-    claims = np.unique(cold[counted]).tolist()
-    return Series(
-        config_id=key["config_id"],
-        workload_id=key["workload_id"],
-        operation=key["operation"],
-        warmups=int(warmup.sum()),
-        errors=int((~ok & ~warmup).sum()),
-        block=chosen["block"],
-        stage_ns={stage: chosen[stage] for stage in STAGES if (chosen[stage] != NULL).any()},
-        counts={name: chosen[name] for name in _COUNTS},
-        cold=frozenset(None if claim == NULL else bool(claim) for claim in claims),
+def _parts(samples: "pa.Table") -> list[_Part]:
+    """The rows of every series, in the order of the series."""
+    code, keys = _codes(samples)
+    ok = _booleans(pc.equal(samples["outcome"], "ok"))
+    warmup = _booleans(samples["warmup"])
+    parts = []
+    for value, key in keys.items():
+        mine = code == value
+        counted = mine & ~warmup
+        parts.append(
+            _Part(
+                key,
+                rows=np.flatnonzero(counted & ok),
+                warmups=int(np.count_nonzero(mine & warmup)),
+                errors=int(np.count_nonzero(counted & ~ok)),
+            )
+        )
+    return sorted(
+        parts,
+        key=lambda part: (part.key.workload_id, part.key.config_id, OPERATIONS.index(part.key.operation)),
     )
+
+
+def _codes(samples: "pa.Table") -> "tuple[NDArray[np.int32], dict[int, _Key]]":
+    """A number for the cell and operation of each row, −1 for none, and what each number stands for."""
+    code = np.zeros(len(samples), np.int32)
+    names = []
+    for part in _KEY:
+        column = samples[part].dictionary_encode().unify_dictionaries().combine_chunks()
+        names.append(column.dictionary.to_pylist())
+        code = code * len(names[-1]) + column.indices.fill_null(0).to_numpy()
+    code[~_booleans(is_timed(samples))] = -1
+    found = np.unique(code[code >= 0])
+    places = np.unravel_index(found, [len(labels) for labels in names]) if len(found) else ()
+    keys = zip(
+        *([labels[i] for i in place] for labels, place in zip(names, places, strict=False)), strict=True
+    )
+    return code, {int(value): _Key(*key) for value, key in zip(found, keys, strict=True)}
+
+
+def _shared_out(column: "pa.ChunkedArray", parts: list[_Part]) -> "list[NDArray[np.int64]]":
+    """A column of integers or booleans by series, `NULL` where it is null."""
+    whole = column.cast("int64").fill_null(NULL).to_numpy()
+    return [whole[part.rows] for part in parts]
+
+
+def _booleans(column: "pa.ChunkedArray") -> "NDArray[np.bool_]":
+    """A column of booleans, false where it is null."""
+    filled: NDArray[np.bool_] = column.fill_null(False).to_numpy()
+    return filled

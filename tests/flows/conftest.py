@@ -1,9 +1,12 @@
 """The real command, in a process of its own, against one real Prefect server for all tests of this folder."""
 
+import hashlib
 import os
+import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ PROJECT_ROOT = Path(__file__).resolve().parents[2]
 SMALL_SUITE = """\
 name: small
 lab: true
-blocks: 2
+blocks: 1
 targets:
   bucket: {kind: bucket, bucket: s3bench-lab, prefix: s3bench}
   mount: {kind: mount, shows: bucket, fstype: fuse.rclone}
@@ -47,16 +50,71 @@ def prefect_api_url(prefect_folder: Path) -> Iterator[str]:
         yield server.api_url
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment_in(folder: Path) -> dict[str, str]:
     """An environment with a home and a host lock of its own, and nothing of AWS or Prefect."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PREFECT_"))}
     return kept | {
-        "HOME": str(tmp_path / "home"),
-        "S3BENCH_LOCK": str(tmp_path / "host.lock"),
+        "HOME": str(folder / "home"),
+        "S3BENCH_LOCK": str(folder / "host.lock"),
         "COLUMNS": "120",
         "NO_COLOR": "1",
     }
+
+
+def run_command(
+    folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run `s3bench` in a folder."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("s3bench"), *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@dataclass(frozen=True)
+class TwoRuns:
+    """Two finished runs of the small suite into one folder, with secrets planted in their environment."""
+
+    folder: Path
+    secret: str
+    first: "subprocess.CompletedProcess[str]"
+    stored_by_first: dict[str, str]
+    second: "subprocess.CompletedProcess[str]"
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+
+def hashes_of_parquet(folder: Path) -> dict[str, str]:
+    """Every Parquet file below a folder, with the hash of its bytes."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*.parquet")
+    }
+
+
+@pytest.fixture(scope="session")
+def two_runs(tmp_path_factory: pytest.TempPathFactory, prefect_api_url: str) -> TwoRuns:
+    """The first with seed 7, the second with a fresh one; for tests that only look at what they left."""
+    folder, secret = tmp_path_factory.mktemp("two-runs"), f"planted-{secrets.token_hex(8)}"
+    (folder / "small.yaml").write_text(SMALL_SUITE, encoding="utf-8")
+    names = ("MY_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    environment = environment_in(folder) | dict.fromkeys(names, secret) | {"PREFECT_API_URL": prefect_api_url}
+    first = run_command(folder, ["run", "small.yaml", "--seed", "7"], environment)
+    stored_by_first = hashes_of_parquet(folder / "results")
+    second = run_command(folder, ["run", "small.yaml"], environment)
+    return TwoRuns(folder, secret, first, stored_by_first, second)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return environment_in(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -69,19 +127,7 @@ def no_lab_is_left_over(tmp_path: Path) -> Iterator[None]:
 @pytest.fixture
 def s3bench(tmp_path: Path, environment: dict[str, str]) -> Command:
     """Runs `s3bench` in an empty folder; keyword arguments are environment variables."""
-
-    def command(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [executable(), *arguments],
-            cwd=tmp_path,
-            env=environment | variables,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-
-    return command
+    return lambda *arguments, **variables: run_command(tmp_path, arguments, environment | variables)
 
 
 @pytest.fixture
@@ -89,7 +135,3 @@ def suite_file(tmp_path: Path) -> Path:
     path = tmp_path / "small.yaml"
     path.write_text(SMALL_SUITE, encoding="utf-8")
     return path
-
-
-def executable() -> str:
-    return str(Path(sys.executable).with_name("s3bench"))

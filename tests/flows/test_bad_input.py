@@ -31,7 +31,7 @@ def complaint(answer: "subprocess.CompletedProcess[str]") -> str:
 @pytest.mark.parametrize(
     ("right", "wrong", "says"),
     [
-        ("blocks: 2", "blocs: 2", "small.yaml:3: blocs: unknown key; did you mean 'blocks'?"),
+        ("blocks: 1", "blocs: 1", "small.yaml:3: blocs: unknown key; did you mean 'blocks'?"),
         (
             "size: 64 KiB, unique",
             "size: 64 Kib bytes, unique",

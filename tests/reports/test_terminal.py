@@ -10,7 +10,7 @@ from tasks.reports.terminal import render
 from tasks.reports.view import Report, build_report
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from conftest import Row, Run
 
 
 def _shown(report: Report, width: int = 120, **options: bool) -> str:
@@ -73,13 +73,94 @@ def test_the_whole_reason_of_a_skipped_cell_is_shown_at_80_columns(run: "Run") -
         assert word in words
 
 
-def test_scans_that_agree_are_stated_and_scans_that_do_not_are_an_alert(run: "Run") -> None:
-    assert "55 files, 2,900 records, 421,346 bytes, agreed by all 2 configurations." in _shown(_report(run))
-    next(row for row in run.rows if row["operation"] == "scan")["records"] = 2899
-    shown = " ".join(_shown(_report(run)).split())
-    assert "DISAGREEMENT: the scans did not see the same data." in shown
-    assert "boto3_standard saw 55 files, 2,899 records, 421,346 bytes" in shown
-    assert "not compared: unlike records" in shown
+def _scans(run: "Run", config_id: str) -> "list[Row]":
+    return [row for row in run.rows if row["operation"] == "scan" and row["config_id"] == config_id]
+
+
+def _words(run: "Run", *, with_record: bool = True) -> str:
+    record = run.record if with_record else None
+    return " ".join(_shown(build_report(record, run.record.run_id, run.samples)).split())
+
+
+WRONG_COUNTS = {"outcome": "error", "error": "WrongCounts", "message": "others were prepared", "files": 56}
+
+
+def test_scans_that_agree_are_stated(run: "Run") -> None:
+    assert "55 files, 2,900 records, 421,346 bytes, agreed by all 2 configurations." in _words(run)
+
+
+def test_a_configuration_that_saw_other_data_in_every_scan_is_an_alert_with_what_each_saw(run: "Run") -> None:
+    for row in _scans(run, "mount_rclone"):
+        row.update(WRONG_COUNTS)
+    words = _words(run)
+    assert (
+        "! DISAGREEMENT: the scans did not see the same data. boto3_standard saw 55 files, 2,900 records, "
+        "421,346 bytes in 10 scans; mount_rclone saw 56 files, 2,900 records, 421,346 bytes in 10 scans. "
+    ) in words
+    assert "Each scan:" not in words
+    assert "not compared: no successful operation: all 10 failed" in words
+
+
+def test_one_scan_that_saw_other_data_is_an_alert_and_no_ratio_hides_it(run: "Run") -> None:
+    _scans(run, "boto3_standard")[0].update(WRONG_COUNTS)
+    words = _words(run)
+    assert "boto3_standard saw 56 files, 2,900 records, 421,346 bytes in 1 scan; mount_rclone" in words
+    assert "too many operations failed: 0 of 10 (0.0 %), baseline 1 of 10 (10.0 %)" in words
+
+
+def test_agreement_of_all_is_never_said_where_one_was_skipped_or_did_not_end(run: "Run") -> None:
+    cells = list(run.record.cells)
+    for status, config_id in (("skipped", "cli_cp"), ("failed", "boto3_crt")):
+        update = {"workload_id": "scan_staged", "config_id": config_id, "status": status}
+        cells.append(cells[0].model_copy(update=update))
+    run.record = run.record.model_copy(update={"cells": tuple(cells)})
+    assert (
+        "agreed by 2 of 4 configurations; cli_cp was skipped; no scan of boto3_crt came to its end."
+    ) in _words(run)
+    for row in _scans(run, "mount_rclone"):
+        row.update({"outcome": "error", "error": "ReadTimeout", "files": 30})
+    assert (
+        "seen by boto3_standard alone; no scan of mount_rclone came to its end; cli_cp was skipped;"
+    ) in _words(run)
+
+
+def test_an_incomplete_run_does_not_know_all_configurations(run: "Run") -> None:
+    assert ", agreed by 2 configurations." in _words(run, with_record=False)
+
+
+def test_a_cell_that_failed_is_not_called_faster(run: "Run") -> None:
+    assert "faster" in _shown(_report(run))
+    cells = [
+        cell.model_copy(update={"status": "failed" if cell.config_id == "mount_rclone" else cell.status})
+        for cell in run.record.cells
+    ]
+    run.record = run.record.model_copy(update={"cells": tuple(cells)})
+    words = _words(run)
+    assert words.count("not compared: its cell failed before all was measured") == 3
+    assert ", faster" not in words
+    assert ", slower" not in words
+
+
+def test_a_cell_that_failed_is_not_compared_in_an_incomplete_run_either(run: "Run") -> None:
+    whole = {"operation": None, "block": None, "outcome": "error", "message": "wrong host"}
+    run.rows += [run.rows[0] | whole | {"config_id": "mount_rclone"}]
+    assert "not compared: its cell failed before all was measured" in _words(run, with_record=False)
+
+
+def test_waiting_is_shown_and_the_parts_of_the_time_add_up(run: "Run") -> None:
+    assert "Waiting" not in _shown(_report(run))
+    timing = run.record.timing.model_copy(update={"wait_ms": 7_000})
+    run.record = run.record.model_copy(update={"timing": timing})
+    assert re.search(r"Waiting for another measurement +7\.0 s +7\.3 %", _shown(_report(run)))
+    (table,) = (
+        table
+        for section in document(_report(run)).sections
+        for table in section.tables
+        if table.title == "Where the time went"
+    )
+    seconds = {name: float(time.removesuffix(" s")) for name, time, _ in table.rows}
+    del seconds["of which starting the server"], seconds["Orchestration per cell"]
+    assert sum(seconds.values()) == pytest.approx(2 * seconds["Whole run"], abs=0.2)
 
 
 def test_text_from_data_is_no_markup_and_no_escape_sequence(run: "Run") -> None:

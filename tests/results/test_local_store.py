@@ -49,6 +49,16 @@ def test_a_file_is_kept_and_listed_by_its_name(tmp_path: Path) -> None:
     assert store.names("v1/samples") == []
 
 
+def test_a_home_that_does_not_exist_is_named() -> None:
+    with pytest.raises(UserError, match=r"results location '~no-such-user/x'.*give the folder's whole path"):
+        open_store("~no-such-user/x")
+
+
+def test_the_home_of_this_user_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert open_store("~/results").location == str(tmp_path / "results")
+
+
 def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     open_store(tmp_path / "new/results").check_writable()
     assert list((tmp_path / "new/results").iterdir()) == []
@@ -176,3 +186,11 @@ def test_killed_writers_leave_only_whole_files_and_readers_undisturbed(
 def _rows_of_all_files(folder: Path) -> int:
     """Reads the times in every file, and fails where one is not whole."""
     return ds.dataset(folder, SAMPLES, format="parquet").to_table(columns=["total_ns"]).num_rows
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_not_taken_for_empty(tmp_path: Path) -> None:
+    # A file in a folder's place: like a folder without read permission, which stops no test that runs as root.
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1" / "runs").touch()
+    with pytest.raises(UserError, match="runs"):
+        open_store(tmp_path).names("v1/runs")

@@ -10,7 +10,7 @@ import pytest
 from configs.errors import UserError
 from configs.run_record import CellRecord, RunIdentity, RunRecord
 from tasks.kernel.samples import SampleColumns
-from tasks.results.reader import list_runs, read_run
+from tasks.results.reader import StoredRun, list_runs, read_run
 from tasks.results.samples import samples_table, skipped_table
 from tasks.results.schema import SAMPLES, nightly_name, run_name, samples_name
 from tasks.results.store import Store, open_store
@@ -69,9 +69,34 @@ def test_a_run_comes_back_whole(store: Store, run: RunIdentity, record: RunRecor
     assert stored.record == record
     assert (stored.state, stored.dt) == ("complete", "2026-01-01")
     samples = stored.samples()
-    assert samples.schema == SAMPLES
+    assert samples.column_names == SAMPLES.names
     assert samples["outcome"].to_pylist() == ["ok"] * 10 + ["skipped"]
     assert samples["total_ns"].to_pylist() == [*range(1_000_000, 1_000_010), None]
+
+
+def test_cells_come_one_by_one_with_the_columns_asked_for_and_text_as_dictionaries(
+    store: Store, run: RunIdentity, block: Block
+) -> None:
+    write_samples(store, run, block(10))
+    stored = read_run(store, None)
+    columns = ["total_ns", "config_id"]
+    assert [cell.num_rows for cell in stored.cells(columns)] == [10, 1]
+    for table in (*stored.cells(columns), stored.samples(columns)):
+        assert table.column_names == columns
+        assert table.schema.field("config_id").type == pa.dictionary(pa.int32(), pa.string())
+    assert stored.samples(columns)["config_id"].to_pylist() == ["boto3"] * 10 + ["mount"]
+
+
+def test_a_run_is_opened_by_the_names_that_were_written_whatever_else_lies_there(
+    store: Store, run: RunIdentity, block: Block
+) -> None:
+    table = samples_table(run, "boto3", "read_1k", [(0, block(10))])
+    name = write_cell(store, run, "boto3", "read_1k", table)
+    store.put("v1/samples/notes.parquet", b"not ours")
+    with pytest.raises(UserError, match="not one of our files"):
+        read_run(store, run.run_id)
+    (cell,) = StoredRun(store, run.run_id, run.dt, None, (name,)).cells()
+    assert cell["total_ns"].to_pylist() == table["total_ns"].to_pylist()
 
 
 def test_writing_a_run_twice_leaves_it_there_once(
@@ -142,7 +167,8 @@ def test_a_run_without_any_cell_has_no_samples(tmp_path: Path, record: RunRecord
     store = open_store(tmp_path)
     write_run(store, record.model_copy(update={"cells": (), "harness": None}))
     stored = read_run(store, None)
-    assert stored.samples().equals(SAMPLES.empty_table())
+    assert (stored.samples().num_rows, stored.samples().column_names) == (0, SAMPLES.names)
+    assert list(stored.cells()) == []
     assert stored.record is not None
     assert stored.record.harness is None
 
@@ -173,6 +199,33 @@ def test_a_damaged_file_is_found_and_named(
     store.put(name, damage(store.get(name)), replace=True)
     with pytest.raises(UserError, match=rf"{name} is damaged"):
         read_run(store, None).samples()
+
+
+@pytest.mark.parametrize("kind", ["row", "samples"])
+def test_damage_where_no_checksum_is_ends_in_nothing_but_a_message_that_names_the_file(
+    tmp_path: Path, run: RunIdentity, record: RunRecord, block: Block, kind: str
+) -> None:
+    """In a page's header and in the footer: high bits, since they make names that are no text."""
+    store = open_store(tmp_path)
+    write_run(store, record)
+    table = samples_table(run, "boto3", "read_1k", [(0, block(50))])
+    name = write_cell(store, run, "boto3", "read_1k", table)
+    name = name if kind == "samples" else run_name(run)
+    content = store.get(name)
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    places = [*range(4, 40), *range(footer, len(content), 11)]
+    found = 0
+    for place in places:
+        changed = bytearray(content)
+        changed[place] ^= 0x80
+        (tmp_path / name).write_bytes(changed)
+        stored = read_run(store, None)
+        try:
+            _ = stored.record, stored.samples()
+        except UserError as error:
+            assert name in str(error)  # noqa: PT017 - many changes do no harm
+            found += 1
+    assert found > len(places) / 4
 
 
 def test_a_damaged_run_row_is_listed_and_named(tmp_path: Path, record: RunRecord, block: Block) -> None:

@@ -156,6 +156,47 @@ def contested(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         server.shutdown()
 
 
+class ReadOnlyServer(BaseHTTPRequestHandler):
+    """A bucket that was written before, and whose owner has taken the right to write away."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._answer(200, b"<ListBucketResult/>" if "list-type" in self.path else b"from an earlier run")
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(403, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep the tests' output quiet."""
+
+
+def test_a_right_to_write_that_was_revoked_since_the_last_run_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ReadOnlyServer) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        with pytest.raises(UserError, match=r"AccessDenied.*s3:PutObject"):
+            open_store("s3://some-bucket/results").check_writable()
+        server.shutdown()
+
+
+def test_checking_writes_each_time(store: Store, bucket: str, s3_client: "S3Client") -> None:
+    store.check_writable()
+    key = "team/results/.s3bench-write-check"
+    s3_client.put_object(Bucket=bucket, Key=key, Body=b"from an older version")
+    store.check_writable()
+    assert s3_client.get_object(Bucket=bucket, Key=key)["Body"].read() == b"results can be written here\n"
+
+
 def test_a_put_that_meets_its_own_content_is_a_success(contested: Store) -> None:
     contested.put(NAME, b"content")
     assert ConditionalServer.conditions == ["*"]

@@ -41,3 +41,18 @@ def test_skipped_and_failed_cells_keep_their_reasons_and_are_no_operations(table
         CellFailure("a", "w", "skipped", "no fuse"),
         CellFailure("b", "w", "failed", "wrong host"),
     ]
+
+
+def test_dictionaries_give_the_same_and_the_first_message_by_name_is_the_example(table: Table) -> None:
+    failed: dict[str, object] = {"outcome": "error", "error": "SlowDown", "http_status": 503}
+    rows = [failed | {"message": message, "warmup": message == "b"} for message in ("c", "b", "a", "a")]
+    samples = table(rows)
+    encoded = pa.table(
+        {
+            name: column.dictionary_encode() if column.type == pa.string() else column
+            for name, column in zip(samples.column_names, samples.columns, strict=True)
+        }
+    )
+    (kind,) = failure_kinds(encoded)
+    assert (kind.count, kind.warmups, kind.example) == (4, 1, "a")
+    assert failure_kinds(samples) == [kind]

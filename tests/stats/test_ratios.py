@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.stats.ratios import compare
+from tasks.stats.ratios import Comparison, compare
+from tasks.stats.series import split
 
 Rows = list[dict[str, object]]
 Table = Callable[[Rows], pa.Table]
@@ -18,16 +19,20 @@ def _blocks(config_id: str, medians_ns: list[int], **values: object) -> Rows:
     ]
 
 
+def _compared(samples: pa.Table) -> Comparison:
+    return compare(split(samples), "a")
+
+
 def test_the_ratio_is_the_geometric_mean_over_paired_blocks(table: Table) -> None:
     samples = table(_blocks("a", [1000, 1000]) + _blocks("b", [2000, 8000]))
-    (ratio,) = compare(samples, "a").ratios
+    (ratio,) = _compared(samples).ratios
     assert ratio.value == pytest.approx(4)
     assert (ratio.blocks, ratio.stage, ratio.baseline_id) == (2, "total_ns", "a")
 
 
 def test_the_interval_is_the_t_interval_of_the_logs(table: Table) -> None:
     samples = table(_blocks("a", [1000, 1000, 1000]) + _blocks("b", [1000, 2000, 4000]))
-    (ratio,) = compare(samples, "a").ratios
+    (ratio,) = _compared(samples).ratios
     half_width = 4.302652729911275 * np.log(2) / np.sqrt(3)  # t with two degrees of freedom
     assert ratio.low == pytest.approx(2 * np.exp(-half_width))
     assert ratio.high == pytest.approx(2 * np.exp(half_width))
@@ -36,12 +41,12 @@ def test_the_interval_is_the_t_interval_of_the_logs(table: Table) -> None:
 
 def test_a_block_that_only_one_of_them_has_is_left_out(table: Table) -> None:
     samples = table(_blocks("a", [1000, 1000, 1]) + _blocks("b", [2000, 2000]))
-    (ratio,) = compare(samples, "a").ratios
+    (ratio,) = _compared(samples).ratios
     assert (ratio.blocks, ratio.value) == (2, pytest.approx(2))
 
 
 def test_one_pair_has_a_ratio_and_no_interval(table: Table) -> None:
-    (ratio,) = compare(table(_blocks("a", [1000]) + _blocks("b", [2000])), "a").ratios
+    (ratio,) = _compared(table(_blocks("a", [1000]) + _blocks("b", [2000]))).ratios
     assert (ratio.low, ratio.high, ratio.verdict) == (None, None, "undecided")
 
 
@@ -58,7 +63,7 @@ def test_every_stage_of_a_scan_has_its_ratio_and_its_files_have_none(table: Tabl
         for operation in ("scan", "scan_file")
         for block in range(5)
     ]
-    found = {ratio.stage: ratio for ratio in compare(table(rows), "a").ratios}
+    found = {ratio.stage: ratio for ratio in _compared(table(rows)).ratios}
     assert list(found) == ["read_ns", "total_ns"]
     assert found["read_ns"].value == pytest.approx(3)
     assert found["read_ns"].verdict == "slower"
@@ -71,22 +76,76 @@ def test_every_stage_of_a_scan_has_its_ratio_and_its_files_have_none(table: Tabl
         ({"records": 5}, "unlike records: 5, baseline none"),
         ({"operation": "write"}, "unlike operations: write, baseline read"),
         ({"cold": True}, "unlike cache states: cold, baseline not claimed"),
-        ({"outcome": "error"}, "no successful operation"),
+        ({"outcome": "error"}, "no successful operation: all 15 failed"),
         ({"block": 99}, "no block has successful operations of both"),
     ],
 )
 def test_unlike_cells_are_refused_with_the_reason(
     table: Table, values: dict[str, object], reason: str
 ) -> None:
-    comparison = compare(table(_blocks("a", [1000] * 5) + _blocks("b", [1000] * 5, **values)), "a")
+    comparison = _compared(table(_blocks("a", [1000] * 5) + _blocks("b", [1000] * 5, **values)))
     assert comparison.ratios == ()
     (refusal,) = comparison.refusals
     assert (refusal.config_id, refusal.reason) == ("b", reason)
 
 
 def test_a_baseline_where_everything_failed_is_named_as_the_reason(table: Table) -> None:
-    comparison = compare(table(_blocks("a", [9] * 5, outcome="error") + _blocks("b", [9] * 5)), "a")
-    assert comparison.refusals[0].reason == "the baseline has no successful operation"
+    comparison = _compared(table(_blocks("a", [9] * 5, outcome="error") + _blocks("b", [9] * 5)))
+    assert comparison.refusals[0].reason == "the baseline has no successful operation: all 15 failed"
+
+
+def _with_failures(config_id: str, failed: int) -> Rows:
+    """Five blocks of twenty operations, of which the first so many failed, as evenly as can be."""
+    rows: Rows = [{"config_id": config_id, "block": i % 5, "total_ns": 1000 + i} for i in range(100)]
+    return [
+        row | ({"outcome": "error", "error": "SlowDown"} if i < failed else {}) for i, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failed", "reason"),
+    [
+        ((75, 0), "too many operations failed: 75 of 100 (75.0 %), baseline 0 of 100 (0.0 %); "),
+        ((0, 75), "too many operations failed: 0 of 100 (0.0 %), baseline 75 of 100 (75.0 %); "),
+        ((6, 6), "too many operations failed: 6 of 100 (6.0 %), baseline 6 of 100 (6.0 %); "),
+    ],
+)
+def test_survivors_of_many_failures_are_not_compared_on_either_side(
+    table: Table, failed: tuple[int, int], reason: str
+) -> None:
+    mine, baselines = failed
+    found = _compared(table(_with_failures("a", baselines) + _with_failures("b", mine)))
+    assert found.ratios == ()
+    assert found.refusals[0].reason == reason + "above 5 % only survivors would be compared"
+
+
+def test_five_failures_in_a_hundred_do_not_hinder_a_comparison(table: Table) -> None:
+    found = _compared(table(_with_failures("a", 5) + _with_failures("b", 5)))
+    assert (found.refusals, found.ratios[0].blocks) == ((), 5)
+
+
+def test_failed_warmups_do_not_hinder_a_comparison(table: Table) -> None:
+    warmups: Rows = [{"config_id": "b", "warmup": True, "outcome": "error"}] * 50
+    assert _compared(table(_with_failures("a", 0) + _with_failures("b", 0) + warmups)).refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("failed", "reason"),
+    [
+        ("b", "its cell failed before all was measured"),
+        ("a", "the baseline's cell failed before all was measured"),
+    ],
+)
+def test_a_cell_that_failed_as_a_whole_is_not_compared(table: Table, failed: str, reason: str) -> None:
+    series = split(table(_with_failures("a", 0) + _with_failures("b", 0)))
+    (refusal,) = compare(series, "a", {("w", failed)}).refusals
+    assert (refusal.config_id, refusal.reason) == ("b", reason)
+    assert compare(series, "a", {("another", failed)}).refusals == ()
+
+
+def test_a_baseline_without_a_cell_of_the_workload_is_the_reason(table: Table) -> None:
+    found = _compared(table(_blocks("b", [9] * 5)))
+    assert found.refusals[0].reason == "the baseline has no successful operation"
 
 
 def _simulated(noise: np.random.Generator, true_ratio: float, own_effect: float) -> Rows:
@@ -101,7 +160,7 @@ def _simulated(noise: np.random.Generator, true_ratio: float, own_effect: float)
 
 
 def test_an_effect_that_both_share_does_not_widen_the_interval(table: Table) -> None:
-    (ratio,) = compare(table(_simulated(np.random.default_rng(3), 1.3, 0.01)), "a").ratios
+    (ratio,) = _compared(table(_simulated(np.random.default_rng(3), 1.3, 0.01))).ratios
     assert ratio.low is not None
     assert ratio.high is not None
     assert ratio.low < 1.3 < ratio.high
@@ -111,5 +170,5 @@ def test_an_effect_that_both_share_does_not_widen_the_interval(table: Table) -> 
 
 def test_identical_configurations_mostly_show_no_difference(table: Table) -> None:
     noise = np.random.default_rng(11)
-    verdicts = [compare(table(_simulated(noise, 1.0, 0.03)), "a").ratios[0].verdict for _ in range(100)]
+    verdicts = [_compared(table(_simulated(noise, 1.0, 0.03))).ratios[0].verdict for _ in range(100)]
     assert verdicts.count("no difference seen") >= 88  # 95 expected; fewer than 88 once in 800 times

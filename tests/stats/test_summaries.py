@@ -99,6 +99,19 @@ def test_the_order_does_not_depend_on_the_order_of_the_rows(table: Table) -> Non
     ]
 
 
+def test_rows_of_cells_in_any_order_keep_to_their_cells(table: Table) -> None:
+    rows: list[dict[str, object]] = [
+        {"config_id": f"c{i % 3}", "workload_id": f"w{i % 2}", "total_ns": i, "block": i % 5}
+        for i in range(60)
+    ]
+    found = {(one.workload_id, one.config_id): one.distribution for one in summarise(table(rows))}
+    assert len(found) == 6
+    for (workload_id, config_id), figures in found.items():
+        mine = [i for i in range(60) if (f"w{i % 2}", f"c{i % 3}") == (workload_id, config_id)]
+        assert figures is not None
+        assert (figures.n, figures.min_ns, figures.max_ns) == (len(mine), mine[0], mine[-1])
+
+
 def test_a_million_samples_are_summarised_within_three_seconds() -> None:
     n = 1_000_000
     noise = np.random.default_rng(1)
