@@ -14,14 +14,10 @@ from typing import Final
 import numpy as np
 
 from configs.datasets import Blobs
-from configs.errors import UserError
 from tasks.datasets.plan import Item, Payload, Plan, fingerprint_of
 
 SINGLE_NAME: Final = "single.bin"
 """The object that `single` reads take."""
-
-LARGEST_PUT_BYTES: Final = 5 * 1024**3
-"""The most that one PutObject request may carry (Amazon S3 user guide, "Uploading objects")."""
 
 _WORD_BYTES: Final = 8
 
@@ -39,16 +35,7 @@ def blob_bytes(seed: int, name: str, size_bytes: int) -> bytes:
 
 
 def plan_blobs(config: Blobs) -> Plan:
-    """Plan one object for `single` reads and `unique_count` for `unique` reads.
-
-    Raises:
-        UserError: an object is too large for one PutObject request.
-    """
-    if config.size > LARGEST_PUT_BYTES:
-        raise UserError(
-            f"blobs of {config.size} bytes cannot be written in one request: "
-            f"give a size of at most {LARGEST_PUT_BYTES} bytes (5 GiB)"
-        )
+    """Plan one object for `single` reads and `unique_count` for `unique` reads."""
     names = [SINGLE_NAME, *(unique_name(index) for index in range(config.unique_count))]
     return Plan(
         source="random bytes",

@@ -24,6 +24,7 @@ def test_every_shipped_suite_loads_and_has_cells(name: str) -> None:
         ("iterations: 15", "iteration: 15", "workloads.scan-simple.iteration", "did you mean 'iterations'?"),
         ("prefix: s3bench", "prefixx: s3bench", "targets.bucket.prefixx", "did you mean 'prefix'?"),
         ("size: 64 KiB, u", "size: 64 KiX, u", "datasets.blobs-64kib.size", "such as 64 KiB"),
+        ("size: 64 KiB, u", "size: 6 GiB, u", "datasets.blobs-64kib.size", "equal to 5368709120"),
         ("blocks: 5", "blocks: 0", "blocks", "greater than or equal to 1 (given: 0)"),
         ("version: 1", "version: 2", "version", "should be 1 (given: 2)"),
         ("target: bucket", "target: bukket", "configurations.boto3-lab.target", "'bukket' is not among"),

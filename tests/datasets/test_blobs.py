@@ -4,13 +4,11 @@ import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
 from pydantic import ByteSize
 
 from configs.datasets import Blobs
-from configs.errors import UserError
 from configs.manifest import Manifest
-from tasks.datasets.blobs import blob_bytes, plan_blobs, unique_name
+from tasks.datasets.blobs import blob_bytes, unique_name
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -55,8 +53,3 @@ def test_a_blob_is_made_faster_than_a_network_could_carry_it() -> None:
     started = time.perf_counter()
     blob_bytes(1, "single.bin", 64 * 1024**2)
     assert time.perf_counter() - started < 2.0
-
-
-def test_blobs_beyond_one_request_are_refused_before_anything_is_made() -> None:
-    with pytest.raises(UserError, match="5 GiB"):
-        plan_blobs(Blobs(size=ByteSize(5 * 1024**3 + 1)))

@@ -189,8 +189,8 @@ def _rows_of_all_files(folder: Path) -> int:
 
 
 def test_a_folder_that_cannot_be_listed_is_named_and_not_taken_for_empty(tmp_path: Path) -> None:
-    # A file in a folder's place: like a folder without read permission, which stops no test that runs as root.
+    # A file in its place, since a folder without read permission stops no test that runs as root.
     (tmp_path / "v1").mkdir()
     (tmp_path / "v1" / "runs").touch()
-    with pytest.raises(UserError, match="runs"):
+    with pytest.raises(UserError, match="Not a directory"):
         open_store(tmp_path).names("v1/runs")
