@@ -44,5 +44,4 @@ class Blobs(Model):
     seed: Seed = 20_260_701
 
 
-CloudTrailDataset = CloudTrailGenerated | CloudTrailCopied
 DatasetConfig = Annotated[CloudTrailGenerated | CloudTrailCopied | Blobs, Field(discriminator="kind")]

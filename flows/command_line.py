@@ -65,7 +65,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a report in an ASCII terminal is better than none
     try:
-        app()
+        app(_with_every_only(sys.argv[1:]))
     except UserError as error:
         _complain(str(error))
     except OSError as error:  # a full disk, a folder of somebody else: whatever was not foreseen deeper down
@@ -73,6 +73,17 @@ def main() -> None:
     except ValidationError as error:
         wrong = ((".".join(str(step) for step in item["loc"]), item["msg"]) for item in error.errors())
         _complain("; ".join(f"{place}: {what}" if place else what for place, what in wrong))
+
+
+def _with_every_only(words: list[str]) -> list[str]:
+    """Let `run SUITE --only A B` mean `run SUITE --only A --only B`, which is all that typer reads."""
+    if len(words) < 2 or words[1].startswith("-"):  # noqa: PLR2004 - no suite yet: the next word may be it
+        return words
+    spread: list[str] = []
+    for word in words:
+        follows_only = len(spread) > 1 and spread[-2] == "--only"
+        spread += ["--only", word] if follows_only and not word.startswith("-") else [word]
+    return spread
 
 
 def _complain(message: str) -> None:

@@ -36,4 +36,4 @@ def prepare(place: Place, bucket_id: str, name: str, config: DatasetConfig, laun
 def find_obstacles(plan: SessionPlan, place: Place, launch: Launch) -> dict[str, Obstacle]:
     """Wait until every mount shows the data and passes writes on; cells of one that does not are failed."""
     with launch.stopwatch.of("prepare"):
-        return obstacles_of(plan, place)
+        return obstacles_of(plan, place, launch.reporter)

@@ -45,7 +45,8 @@ class Boto3ApiPath:
         Raises:
             LabelError: if the listing was refused, or went to another host than the target's.
         """
-        self._client = boto3.client(
+        # A session of its own: boto3's default one keeps the first credentials that a process found.
+        self._client = boto3.Session().client(
             "s3",
             endpoint_url=self._target.endpoint_url,
             region_name=self._target.region,
@@ -59,9 +60,7 @@ class Boto3ApiPath:
         events = self._client.meta.events
         events.register("before-send.s3", self._note_host)
         try:
-            self._client.list_objects_v2(
-                Bucket=self._target.bucket, Prefix=f"{self._target.prefix}/", MaxKeys=1
-            )
+            _at_once(self._open_connection, concurrency)
         except (BotoCoreError, ClientError) as error:
             message = f"bucket {self._target.bucket!r} does not answer a listing: {error}"
             raise LabelError(message) from error

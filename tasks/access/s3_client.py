@@ -54,7 +54,9 @@ def default_client() -> "S3Client":
 
 def _default_client(endpoint_url: str | None, region: str | None) -> "S3Client":
     try:
-        client: S3Client = boto3.client("s3", endpoint_url=endpoint_url, region_name=region, config=_CONFIG)
+        client: S3Client = boto3.Session().client(
+            "s3", endpoint_url=endpoint_url, region_name=region, config=_CONFIG
+        )
     except (BotoCoreError, ValueError) as error:
         message = f"no S3 client can be made from this machine's AWS settings: {error}"
         raise UserError(message) from error

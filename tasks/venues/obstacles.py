@@ -6,26 +6,30 @@ from configs.workloads import BlobWrite
 from tasks.access.mount_io import mounted_at
 from tasks.access.s3_client import control_client
 from tasks.datasets.visibility import wait_until_in_bucket, wait_until_visible
+from tasks.reports.progress import Reporter
 from tasks.venues.places import Place
 from tasks.venues.session import Obstacle, SessionPlan, run_prefix
 
 _WITHIN_S = 150.0  # S3 Files shows new objects after about 30 s and exports after 60 s without a write
 
 
-def obstacles_of(plan: SessionPlan, place: Place) -> dict[str, Obstacle]:
+def obstacles_of(plan: SessionPlan, place: Place, reporter: Reporter) -> dict[str, Obstacle]:
     """By cell id: why it cannot be measured. Each target is asked once for each kind of use."""
     found: dict[str, Obstacle] = {}
     answers: dict[tuple[str, bool], str] = {}
-    for cell in plan.suite.cells():
+    cells = plan.suite.cells()
+    for done, cell in enumerate(cells):
         target_id = cell.configuration.target
         if target_id in place.unreachable:
             found[cell.cell_id] = Obstacle("skipped", place.unreachable[target_id])
             continue
         use = (target_id, isinstance(cell.workload, BlobWrite))
         if use not in answers:
+            reporter.advance("checking targets", done, len(cells), target_id)
             answers[use] = _what_is_wrong(plan, place, cell)
         if answers[use]:
             found[cell.cell_id] = Obstacle("failed", answers[use])
+    reporter.advance("checking targets", len(cells), len(cells), "")
     return found
 
 

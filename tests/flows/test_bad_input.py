@@ -131,3 +131,21 @@ def test_planning_touches_nothing(s3bench: Command, tmp_path: Path) -> None:
 
 def test_the_environment_of_a_lab_that_is_down_is_refused(s3bench: Command) -> None:
     assert "s3bench lab up" in complaint(s3bench("lab", "env"))
+
+
+@pytest.mark.parametrize(
+    ("words", "configurations"),
+    [
+        (["--only", "mount-lab"], 1),
+        (["--only", "boto3-lab", "mount-lab"], 2),
+        (["--only", "boto3-lab", "--only", "mount-lab"], 2),
+        (["--logs-from", ".", "--only", "mount-lab", "boto3-lab"], 2),
+        (["--only", "mount-lab", "--logs-from", "."], 1),
+    ],
+)
+def test_only_takes_one_or_several_configurations(
+    s3bench: Command, words: list[str], configurations: int
+) -> None:
+    answer = s3bench("plan", "small.yaml", *words)
+    assert answer.returncode == 0, answer.stderr
+    assert f"small: {3 * configurations} cells" in answer.stdout
