@@ -82,6 +82,15 @@ def parse_suite(text: str, where: str) -> Suite:
     Raises:
         UserError: with one line for every mistake.
     """
+    document = _document(text, where)
+    try:
+        return Suite.model_validate(_plain(document, {}))
+    except ValidationError as error:
+        lines = [line for details in error.errors() for line in _explain(details, document, where)]
+        raise UserError("\n".join(lines)) from error
+
+
+def _document(text: str, where: str) -> CommentedMap:
     try:
         document = YAML(typ="rt").load(StringIO(text))
     except MarkedYAMLError as error:
@@ -92,23 +101,28 @@ def parse_suite(text: str, where: str) -> Suite:
     except (YAMLError, ValueError) as error:  # a character or a tagged value that YAML does not allow
         message = f"{where}: this is no valid YAML: {' '.join(str(error).split())}"
         raise UserError(message) from error
+    except RecursionError as error:
+        message = f"{where}: this is no suite: it is nested too deeply"
+        raise UserError(message) from error
     if not isinstance(document, CommentedMap):
         message = f"{where}: a suite is a mapping with the keys {', '.join(Suite.model_fields)}"
         raise UserError(message)
-    try:
-        return Suite.model_validate(_plain(document))
-    except ValidationError as error:
-        lines = [line for details in error.errors() for line in _explain(details, document, where)]
-        raise UserError("\n".join(lines)) from error
+    return document
 
 
-def _plain(node: Any) -> Any:
-    """The same values in plain containers, without ruamel's marks."""
-    if isinstance(node, CommentedMap):
-        return {str(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, CommentedSeq):
-        return [_plain(item) for item in node]
-    return node
+def _plain(node: Any, made: dict[int, Any]) -> Any:
+    """The same values in plain containers, without ruamel's marks.
+
+    What an alias repeats is one object here too: written out, a few lines of aliases could fill the memory.
+    """
+    if id(node) not in made:
+        if isinstance(node, CommentedMap):
+            made[id(node)] = {str(key): _plain(value, made) for key, value in node.items()}
+        elif isinstance(node, CommentedSeq):
+            made[id(node)] = [_plain(item, made) for item in node]
+        else:
+            return node
+    return made[id(node)]
 
 
 def _explain(details: ErrorDetails, document: CommentedMap, where: str) -> list[str]:

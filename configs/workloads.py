@@ -2,13 +2,13 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 
 from configs.base import Identifier, Model, Size
 
 
 class _Repeated(Model):
-    iterations: PositiveInt = 105
+    iterations: Annotated[int, Field(ge=1, le=10_000_000)] = 105
     """Operations of one cell in one run, warm-ups included."""
     warmup: NonNegativeInt = 5
     """How many of them are warm-ups: measured and kept, but marked. Every block starts with its share."""

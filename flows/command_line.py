@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import os
 import signal
 import sys
@@ -169,9 +170,9 @@ def env(lab: LabOption = DEFAULT_LAB) -> None:
     found = lab_status(lab)
     state = found.state
     if found.condition != "up" or state is None:
-        raise UserError(
-            f"{lab}: the lab there is {found.condition}; start it with: s3bench lab up --lab {lab}"
-        )
+        why = f" ({'; '.join(found.problems)})" if found.problems else ""
+        message = f"{lab}: the lab there is {found.condition}{why}; start it with: s3bench lab up --lab {lab}"
+        raise UserError(message)
     sys.stdout.write(shell_exports(state) + "\n")
 
 
@@ -206,6 +207,9 @@ def _prefect_api(lab: Path, reports: Reporter, stopwatch: Stopwatch) -> Iterator
         _refuse_dead_server(api_url)
         yield Launch(reports, stopwatch, holds_host=True)
         return
+    # A private server that is gone does not come back: no waiting for it, and no lines about it.
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "1")
+    logging.raiseExceptions = False
     reports.note("starting a private Prefect server")
     with private_prefect_server(lab) as server, contextlib.ExitStack() as settings:
         os.environ["PREFECT_API_URL"] = server.api_url

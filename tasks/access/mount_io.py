@@ -57,7 +57,7 @@ class MountIoPath:
         """
         mounted = mounted_at(self._root)
         if mounted is None:
-            message = f"nothing is mounted at {self._root}: reading there would measure a local folder"
+            message = f"nothing is mounted at {self._root}: that would measure a local folder"
             raise LabelError(message)
         if self._target.fstype not in {None, mounted.fstype}:
             message = (

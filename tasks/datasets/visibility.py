@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.2
 _PROBE_BYTES = 4096
+_LONG_S = 3.0
 
 
-def wait_until_visible(target: MountTarget, manifest: Manifest, timeout_s: float) -> str:
-    """Look until every object of a dataset is on a mount with its size.
+def wait_until_visible(
+    target: MountTarget, manifest: Manifest, timeout_s: float, note: Callable[[str], None]
+) -> str:
+    """Look until every object of a dataset is on a mount with its size; a long look is told.
 
     Returns:
         An empty string, or what was still missing when the time was over.
@@ -30,7 +33,8 @@ def wait_until_visible(target: MountTarget, manifest: Manifest, timeout_s: float
             del waiting[path]
         return not waiting
 
-    if _soon(all_there, timeout_s):
+    what = f"waiting up to {timeout_s:g} s for {target.path} to show dataset {manifest.dataset}"
+    if _soon(all_there, timeout_s, lambda: note(what)):
         return ""
     return (
         f"{len(waiting)} of {len(manifest.objects)} objects of dataset {manifest.dataset} did not appear on "
@@ -38,8 +42,13 @@ def wait_until_visible(target: MountTarget, manifest: Manifest, timeout_s: float
     )
 
 
-def wait_until_in_bucket(
-    target: MountTarget, client: "S3Client", bucket: str, run_prefix: str, timeout_s: float
+def wait_until_in_bucket(  # noqa: PLR0913, PLR0917 - a mount, its bucket, the run, and how to wait
+    target: MountTarget,
+    client: "S3Client",
+    bucket: str,
+    run_prefix: str,
+    timeout_s: float,
+    note: Callable[[str], None],
 ) -> str:
     """Write one small file through a mount, and look until the bucket has the same bytes; then remove it.
 
@@ -49,6 +58,7 @@ def wait_until_in_bucket(
         bucket: the bucket's name.
         run_prefix: what the file lies below, with its trailing slash.
         timeout_s: how long to look.
+        note: told of a long look.
 
     Returns:
         An empty string, or what went wrong: then writes to this mount do not reach the bucket.
@@ -58,7 +68,10 @@ def wait_until_in_bucket(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(payload)
-        arrived = _soon(lambda: bucket_io.get_if_there(client, bucket, key) == payload, timeout_s)
+        what = f"waiting up to {timeout_s:g} s for {target.path} to pass a write on to the bucket"
+        arrived = _soon(
+            lambda: bucket_io.get_if_there(client, bucket, key) == payload, timeout_s, lambda: note(what)
+        )
         path.unlink()
     except OSError as error:
         return f"the mount at {target.path} takes no write: {error.strerror}"
@@ -67,11 +80,16 @@ def wait_until_in_bucket(
     return f"what was written to the mount at {target.path} did not reach the bucket within {timeout_s:g} s"
 
 
-def _soon(condition: Callable[[], bool], timeout_s: float) -> bool:
-    deadline_s = time.monotonic() + timeout_s
+def _soon(condition: Callable[[], bool], timeout_s: float, on_long: Callable[[], None]) -> bool:
+    started_s = time.monotonic()
+    told = False
     while not condition():
-        if time.monotonic() > deadline_s:
+        waited_s = time.monotonic() - started_s
+        if waited_s > timeout_s:
             return False
+        if waited_s > _LONG_S and not told:
+            on_long()
+            told = True
         time.sleep(_POLL_S)
     return True
 

@@ -1,4 +1,4 @@
-"""Files that a reader finds whole or not at all."""
+"""Files that a reader finds whole or not at all, and folders for nobody else's eyes."""
 
 import os
 import tempfile
@@ -21,3 +21,13 @@ def write_whole(file: Path, content: str) -> None:
     except OSError:
         Path(temporary).unlink()
         raise
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that its owner alone may enter; one that is there already stays as it is.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if not folder.exists():
+        folder.mkdir(parents=True, mode=0o700)

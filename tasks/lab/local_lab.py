@@ -30,6 +30,7 @@ from pydantic import SecretStr
 
 from configs.errors import UserError
 from tasks.lab import rclone
+from tasks.lab.files import make_private
 from tasks.lab.processes import ProcessRef, log_tail, start_daemon
 from tasks.lab.state import LAB_BUCKET, LAB_REGION, LabFolder, LabState, LabStatus, read_state, write_state
 
@@ -143,8 +144,7 @@ def _ensure_up(folder: Path, *, temporary: bool) -> LabState:
 
 def _make(lab: LabFolder) -> None:
     """Make the folders, for nobody else's eyes: copied logs lie in them, and what a run's server keeps."""
-    if not lab.root.exists():
-        lab.root.mkdir(parents=True, mode=0o700)
+    make_private(lab.root)
     lab.data.joinpath(LAB_BUCKET).mkdir(parents=True, exist_ok=True)
 
 

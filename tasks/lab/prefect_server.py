@@ -23,7 +23,7 @@ from pathlib import Path
 
 from configs.errors import UserError
 from tasks.kernel.leash import leashed
-from tasks.lab.files import write_whole
+from tasks.lab.files import make_private, write_whole
 from tasks.lab.processes import ProcessRef, log_tail
 
 START_TIMEOUT_S = 120
@@ -100,7 +100,8 @@ def private_prefect_server(folder: Path) -> Iterator[PrefectServer]:
 def _locked(home: Path) -> Iterator[None]:
     """Held for as long as the server is used: whatever server is recorded here is then a left-over."""
     with _file_errors(home):
-        home.mkdir(parents=True, exist_ok=True)
+        make_private(home.parent)
+        make_private(home)
         lock = (home / "lock").open("w")
     with lock:
         try:

@@ -173,7 +173,8 @@ def _sentences(
     sizes = {summary.size_bytes for summary in summaries if summary.operation in {"read", "write"}}
     if len(sizes) == 1 and (size_bytes := sizes.pop()) is not None:
         sentences.append(f"Each operation moves {size_bytes:,} bytes.")
-    warmups = sum(summary.warmups for summary in summaries if summary.stage == "total_ns")
+    whole = [summary for summary in summaries if summary.stage == "total_ns"]
+    warmups = sum(summary.warmups for summary in whole if summary.operation != "scan_file")
     sentences.append(f"Not counted: {warmups:,} warm-up operation{'' if warmups == 1 else 's'}.")
     return tuple(sentences)
 

@@ -24,8 +24,8 @@ _LEFTOVER_AGE_S: Final = 86_400.0
 """A process id says nothing of a writer on another host that shares the folder; a day's silence does."""
 
 _REMEDIES: Final = {
-    errno.EACCES: "give this user the right to write there, or name another folder",
-    errno.EPERM: "give this user the right to write there, or name another folder",
+    errno.EACCES: "give this user the right to read and write there, or name another folder",
+    errno.EPERM: "give this user the right to read and write there, or name another folder",
     errno.EROFS: "name a folder on a file system that is not read-only",
     errno.ENOSPC: "make room on that file system, or name another folder",
     errno.EDQUOT: "make room within the quota, or name another folder",

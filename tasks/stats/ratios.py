@@ -45,7 +45,7 @@ def compare(
     Args:
         series: those of the whole run.
         baseline_id: the configuration that all others are compared with.
-        failed_cells: workload and configuration of the cells that ended before all was measured.
+        failed_cells: workload and configuration of the cells that failed.
     """
     whole = {(one.workload_id, one.config_id): one for one in series if one.operation != "scan_file"}
     ratios: list[Ratio] = []
@@ -100,7 +100,7 @@ def _why_broken_off(
     """Names the cell, of a configuration or of its baseline, that failed; empty where neither did."""
     for whose, config_id in zip(("its", "the baseline's"), config_ids, strict=True):
         if (workload_id, config_id) in failed_cells:
-            return f"{whose} cell failed before all was measured"
+            return f"{whose} cell failed"
     return ""
 
 

@@ -26,14 +26,14 @@ def obstacles_of(plan: SessionPlan, place: Place, reporter: Reporter) -> dict[st
         use = (target_id, isinstance(cell.workload, BlobWrite))
         if use not in answers:
             reporter.advance("checking targets", done, len(cells), target_id)
-            answers[use] = _what_is_wrong(plan, place, cell)
+            answers[use] = _what_is_wrong(plan, place, cell, reporter)
         if answers[use]:
             found[cell.cell_id] = Obstacle("failed", answers[use])
     reporter.advance("checking targets", len(cells), len(cells), "")
     return found
 
 
-def _what_is_wrong(plan: SessionPlan, place: Place, cell: Cell) -> str:
+def _what_is_wrong(plan: SessionPlan, place: Place, cell: Cell, reporter: Reporter) -> str:
     target = cell.target
     if not isinstance(target, MountTarget) or target.path is None or mounted_at(target.path) is None:
         return ""  # the access path itself tells what is not mounted
@@ -41,9 +41,10 @@ def _what_is_wrong(plan: SessionPlan, place: Place, cell: Cell) -> str:
     if isinstance(cell.workload, BlobWrite):
         bucket = plan.suite.bucket(bucket_id)
         client = control_client(bucket, place.environment)
-        return wait_until_in_bucket(target, client, bucket.bucket, run_prefix(plan, bucket_id), _WITHIN_S)
+        prefix = run_prefix(plan, bucket_id)
+        return wait_until_in_bucket(target, client, bucket.bucket, prefix, _WITHIN_S, reporter.note)
     missing = (
-        wait_until_visible(target, manifest, _WITHIN_S)
+        wait_until_visible(target, manifest, _WITHIN_S, reporter.note)
         for (bucket, _), manifest in plan.manifests.items()
         if bucket == bucket_id
     )

@@ -16,7 +16,7 @@ from configs.run_record import RunIdentity
 from configs.suite import Cell, Suite
 from configs.workloads import BlobRead, BlobWrite
 from tasks.kernel.environment import Machine
-from tasks.kernel.samples import SampleColumns
+from tasks.kernel.samples import OPERATIONS, SampleColumns
 from tasks.kernel.schedule import interleaved, share
 from tasks.venues.wire import BlockCost, BlockOutcome
 
@@ -64,14 +64,18 @@ class CellMeasurement:
             self.blocks.append((block, outcome.samples))
 
     def conclude(self) -> None:
-        """Call a cell failed in which no counted operation succeeded: its errors are its result."""
+        """Call a cell failed in which no counted operation succeeded: its errors are its result.
+
+        The files of a scan are no operations of their own: a scan of good files may still be a wrong one.
+        """
         if self.status != "measured":
             return
         errors: Counter[str] = Counter()
         for _, samples in self.blocks:
-            errors.update(failure.error for failure in samples.failures.values())
-            if any(not warm and row not in samples.failures for row, warm in enumerate(samples.warmup)):
+            whole = [row for row, kind in enumerate(samples.operation) if OPERATIONS[kind] != "scan_file"]
+            if any(not samples.warmup[row] and row not in samples.failures for row in whole):
                 return
+            errors.update(samples.failures[row].error for row in whole if row in samples.failures)
         worst = ", ".join(f"{error} ({count} times)" for error, count in errors.most_common(3))
         self.status, self.reason = "failed", f"no operation succeeded: {worst or 'none was done'}"
 

@@ -113,6 +113,28 @@ def test_the_no_op_path_is_refused_where_something_would_be_read() -> None:
         parse_suite(text, "s.yaml")
 
 
+def test_a_suite_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(UserError, match=r"s.yaml: this is no suite: it is nested too deeply"):
+        parse_suite("[" * 5000, "s.yaml")
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("key", ["targets", "workloads", "description", "unknown"])
+def test_aliases_that_would_fill_the_memory_are_refused_at_once(key: str) -> None:
+    levels = [f"a0: &a0 [{', '.join('x' * 10)}]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    with pytest.raises(UserError, match="unknown key"):
+        parse_suite("\n".join([*levels, f"{key}: *a11"]), "s.yaml")
+
+
+def test_aliases_are_written_out_for_what_they_name() -> None:
+    text = LAB.replace("{kind: boto3_api}", "&client {kind: boto3_api}").replace(
+        "{kind: mount_io}", "*client"
+    )
+    with pytest.raises(UserError, match=r"mount-lab.target: boto3_api reaches a bucket"):
+        parse_suite(text, "s.yaml")
+
+
 def test_a_missing_suite_is_answered_with_those_that_ship() -> None:
     with pytest.raises(UserError, match=r"nightly-x: no such suite; .* ships: .*lab"):
         load_suite("nightly-x")

@@ -1,6 +1,7 @@
 """The main job, end to end: real lab, real Prefect server, real files."""
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -202,7 +203,7 @@ def start(environment: dict[str, str], folder: Path, prefect_api_url: str) -> "s
     return subprocess.Popen(
         [Path(sys.executable).with_name("s3bench"), "run", "longer.yaml"],
         cwd=folder,
-        env=environment | {"PREFECT_API_URL": prefect_api_url},
+        env=environment | ({"PREFECT_API_URL": prefect_api_url} if prefect_api_url else {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -265,3 +266,20 @@ def test_a_stopped_run_keeps_what_was_measured_and_stops_its_lab(
     assert stored(tmp_path / "results")
     assert "INCOMPLETE" in s3bench("report").stdout
     assert lab_status(tmp_path / ".lab").condition == "down"
+
+
+@pytest.mark.slow
+def test_a_run_whose_private_server_is_killed_ends_soon_with_what_it_measured(
+    s3bench: Command, environment: dict[str, str], tmp_path: Path
+) -> None:
+    process = start(environment, tmp_path, "")
+    server = tmp_path / ".lab" / "prefect" / "server.json"
+    wait_for(lambda: list((tmp_path / "results").rglob("*.parquet")), process)
+    os.kill(json.loads(server.read_text())["pid"], signal.SIGKILL)
+    killed = time.monotonic()
+    output, _ = process.communicate(timeout=90)
+    assert time.monotonic() - killed < 60
+    assert process.returncode == 1, output
+    assert "was lost" in output
+    assert "Error logging to API" not in output
+    assert s3bench("report").returncode == 0

@@ -132,8 +132,8 @@ def test_failed_warmups_do_not_hinder_a_comparison(table: Table) -> None:
 @pytest.mark.parametrize(
     ("failed", "reason"),
     [
-        ("b", "its cell failed before all was measured"),
-        ("a", "the baseline's cell failed before all was measured"),
+        ("b", "its cell failed"),
+        ("a", "the baseline's cell failed"),
     ],
 )
 def test_a_cell_that_failed_as_a_whole_is_not_compared(table: Table, failed: str, reason: str) -> None:

@@ -135,6 +135,21 @@ def test_a_cell_in_which_no_operation_succeeded_has_failed_with_its_errors() -> 
     assert measured["one/read"].status == "measured"
 
 
+def test_good_files_of_scans_that_are_all_wrong_make_no_good_cell() -> None:
+    samples = SampleColumns()
+    samples.grow(2, "scan")
+    samples.grow(6, "scan_file")
+    for row in range(2):
+        samples.fail(row, Failure("WrongCounts", "11394 records"))
+    measurement = CellMeasurement(a_plan().suite.cells()[0])
+    measurement.add(0, BlockOutcome("measured", samples))
+    measurement.conclude()
+    assert (measurement.status, measurement.reason) == (
+        "failed",
+        "no operation succeeded: WrongCounts (2 times)",
+    )
+
+
 @pytest.mark.parametrize("status", ["skipped", "failed"])
 def test_a_cell_with_an_obstacle_is_not_tried_and_says_why(status: Literal["skipped", "failed"]) -> None:
     venue = FakeVenue()
