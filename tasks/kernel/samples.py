@@ -32,6 +32,25 @@ OPERATIONS: Final = ("read", "write", "scan", "scan_file")
 """What was timed; `scan_file` is one file of a staged scan, whose whole is a `scan` of its own."""
 
 
+_OF_EVERY_OPERATION: Final = (
+    "worker",
+    "seq",
+    "started_us",
+    "size_bytes",
+    "http_status",
+    "retries",
+    "total_ns",
+)
+
+COLUMNS_OF: Final = {
+    "read": _OF_EVERY_OPERATION,
+    "write": _OF_EVERY_OPERATION,
+    "scan": INTEGER_COLUMNS,
+    "scan_file": INTEGER_COLUMNS,
+}
+"""The columns that an operation can fill; a block of reads holds no memory for the stages of scans."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why an operation gave no good result."""
@@ -48,12 +67,11 @@ class SampleColumns:
     """All samples of one block; row i of every column is one sample.
 
     `object_key` and `operation` are small indices: into `keys` (−1: none) and `OPERATIONS`.
-    `failures` holds what went wrong by row; a row without an entry succeeded.
+    `failures` holds what went wrong by row; a row without an entry succeeded. A column that no operation
+    of the block can fill is not in `integers`: it is null in every row.
     """
 
-    integers: dict[str, "array[int]"] = field(
-        default_factory=lambda: {name: array("q") for name in INTEGER_COLUMNS}
-    )
+    integers: dict[str, "array[int]"] = field(default_factory=dict)
     operation: "array[int]" = field(default_factory=lambda: array("b"))
     warmup: "array[int]" = field(default_factory=lambda: array("b"))
     object_key: "array[int]" = field(default_factory=lambda: array("i"))
@@ -69,6 +87,9 @@ class SampleColumns:
         Rows are made before the clock starts, so that no array is ever enlarged between two readings.
         """
         first = len(self)
+        for name in COLUMNS_OF[operation]:
+            if name not in self.integers:
+                self.integers[name] = array("q", [NULL]) * first
         empty = array("q", [NULL]) * rows
         for name, column in self.integers.items():
             column.extend(array("q", [worker]) * rows if name == "worker" else empty)
@@ -93,8 +114,9 @@ class SampleColumns:
     def extend(self, other: "SampleColumns") -> None:
         """Append another block's rows, as of another thread that measured at the same time."""
         rows, keys = len(self), len(self.keys)
-        for name, column in self.integers.items():
-            column.extend(other.integers[name])
+        for name in self.integers.keys() | other.integers.keys():
+            column = self.integers.setdefault(name, array("q", [NULL]) * rows)
+            column.extend(other.integers.get(name) or array("q", [NULL]) * len(other))
         self.operation.extend(other.operation)
         self.warmup.extend(other.warmup)
         self.object_key.extend(array("i", [key if key < 0 else keys + key for key in other.object_key]))
@@ -103,7 +125,7 @@ class SampleColumns:
 
     def drop_unmeasured(self) -> None:
         """Forget the rows that were made and never reached, as after a block that broke off."""
-        total_ns = self.integers["total_ns"]
+        total_ns = self.integers.get("total_ns", array("q"))
         kept = [row for row in range(len(self)) if total_ns[row] != NULL]
         place = {row: index for index, row in enumerate(kept)}
         for name, column in self.integers.items():

@@ -94,15 +94,17 @@ def _block_table(constants: dict[str, str | int], columns: SampleColumns) -> pa.
 
 
 def _refuse_ragged(columns: SampleColumns) -> None:
-    lengths = {name: len(columns.integers[name]) for name in INTEGER_COLUMNS}
+    lengths = {name: len(column) for name, column in columns.integers.items()}
     lengths |= {"warmup": len(columns.warmup), "object_key": len(columns.object_key)}
     unlike = {name: length for name, length in lengths.items() if length != len(columns)}
     if unlike:
         raise ValueError(f"a block of {len(columns)} samples has columns of other lengths: {unlike}")
 
 
-def _integers(columns: SampleColumns, name: str) -> pa.Array:
-    """The kernel's own memory, with a bitmap for the nulls."""
+def _integers(columns: SampleColumns, name: str) -> pa.Array | pa.ChunkedArray:
+    """The kernel's own memory, with a bitmap for the nulls; null alone where no operation has the column."""
+    if name not in columns.integers:
+        return _constant(None, len(columns), pa.int64())
     values = np.frombuffer(columns.integers[name], dtype=np.int64)
     return pa.array(values, mask=values == NULL)
 

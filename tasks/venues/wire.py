@@ -4,8 +4,8 @@
     header    JSON: how the block ended, what ran, what measuring cost, which columns follow
     columns   the arrays' bytes, one after another, in the header's order
 
-Columns in which nothing happened are not sent. Samples never pass through text, so nothing is rounded
-and nothing is taken from what a client printed.
+Of a column in which nothing happened only the name is sent. Samples never pass through text, so nothing is
+rounded and nothing is taken from what a client printed.
 """
 
 import sys
@@ -74,7 +74,7 @@ class _Header(Model):
 def send(outcome: BlockOutcome, stream: BinaryIO) -> None:
     """Write a block to a stream; column by column, so that no second copy of the samples is made."""
     samples = outcome.samples
-    columns = list(_columns_with_content(samples))
+    columns = list(_columns_to_send(samples))
     header = _Header(
         byteorder=sys.byteorder,
         rows=len(samples),
@@ -124,9 +124,9 @@ def receive(payload: bytes) -> BlockOutcome:
             values.byteswap()
         _put(samples, column.name, values)
         rest = rest[column.size_bytes :]
-    for name in INTEGER_COLUMNS:
-        if not samples.integers[name]:
-            samples.integers[name] = array("q", [NULL]) * header.rows
+    for column in header.columns:
+        if column.typecode == "q" and not samples.integers[column.name]:
+            samples.integers[column.name] = array("q", [NULL]) * header.rows
     return BlockOutcome(
         status=header.status,
         samples=samples,
@@ -138,10 +138,10 @@ def receive(payload: bytes) -> BlockOutcome:
     )
 
 
-def _columns_with_content(samples: SampleColumns) -> Iterator[tuple[str, "array[int]"]]:
+def _columns_to_send(samples: SampleColumns) -> Iterator[tuple[str, "array[int]"]]:
+    nothing: array[int] = array("q")
     for name, column in samples.integers.items():
-        if column.count(NULL) < len(column):
-            yield name, column
+        yield name, nothing if column.count(NULL) == len(column) else column
     for name in ("operation", "warmup", "object_key"):
         yield name, getattr(samples, name)
 

@@ -63,7 +63,7 @@ def test_any_part_of_a_block_is_refused(length: int) -> None:
 )
 def test_every_integer_of_64_bits_survives(rows: list[dict[str, int]]) -> None:
     samples = SampleColumns()
-    samples.grow(len(rows), "read")
+    samples.grow(len(rows), "scan")
     for number, row in enumerate(rows):
         for name, value in row.items():
             samples.integers[name][number] = value
