@@ -5,9 +5,20 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from configs.base import Model, Size
+from configs.targets import BUCKET_KINDS
 
 Requests = Literal["one_per_object", "hidden", "none"]
 """How many requests reach the service: `hidden` ones are a mount's own, which nobody can count beforehand."""
+
+Ability = Literal["objects", "first_requests", "files", "trees", "both_sides"]
+"""What an access path can do, and a workload needs.
+
+`objects` are read and written in memory, `first_requests` made by a fresh client each time, `files` moved
+from and to a local disk, `trees` as well but whole folders at once; `both_sides` sees a bucket and its mount.
+"""
+
+Executable = Annotated[str, Field(min_length=1)]
+"""A program's name, looked up on the PATH and then beside Python, or its path."""
 
 
 class Boto3Api(Model):
@@ -16,13 +27,16 @@ class Boto3Api(Model):
     The defaults are the client settings of experiment E2 (lambda-s3-files).
     """
 
-    serves: ClassVar[str] = "bucket"
+    serves: ClassVar[tuple[str, ...]] = BUCKET_KINDS
+    abilities: ClassVar[tuple[Ability, ...]] = ("objects", "first_requests")
     requests: ClassVar[Requests] = "one_per_object"
     kind: Literal["boto3_api"] = "boto3_api"
     connect_timeout_s: PositiveFloat = 3.0
     read_timeout_s: PositiveFloat = 60.0
     max_attempts: PositiveInt = 3
     retry_mode: Literal["legacy", "standard", "adaptive"] = "standard"
+    upload_checksums: Literal["when_supported", "when_required"] | None = None
+    """Whether uploads carry a checksum that no operation asks for; none takes the client's own default."""
 
 
 class MountIo(Model):
@@ -31,19 +45,76 @@ class MountIo(Model):
     A read is open, read to the end, close; a write is open, write, flush, fsync, close.
     """
 
-    serves: ClassVar[str] = "mount"
+    serves: ClassVar[tuple[str, ...]] = ("mount",)
+    abilities: ClassVar[tuple[Ability, ...]] = ("objects", "both_sides")
     requests: ClassVar[Requests] = "hidden"
     kind: Literal["mount_io"] = "mount_io"
     read_size: Size | None = None
     """Bytes asked for by one read call; none reads all in one. On S3 Files it chooses the path."""
 
 
+class Obstore(Model):
+    """obstore, the Python face of the Rust crate object_store: `get` and `put` of whole objects."""
+
+    serves: ClassVar[tuple[str, ...]] = BUCKET_KINDS
+    abilities: ClassVar[tuple[Ability, ...]] = ("objects",)
+    requests: ClassVar[Requests] = "one_per_object"
+    kind: Literal["obstore"] = "obstore"
+    connect_timeout_s: PositiveFloat = 3.0
+    read_timeout_s: PositiveFloat = 60.0
+    max_attempts: PositiveInt = 3
+
+
+class TransferManager(Model):
+    """boto3 `upload_file` and `download_file`, by one of its two engines.
+
+    The sizes are boto3's own defaults; the CRT engine chooses its concurrency itself.
+    """
+
+    serves: ClassVar[tuple[str, ...]] = BUCKET_KINDS
+    abilities: ClassVar[tuple[Ability, ...]] = ("files",)
+    requests: ClassVar[Requests] = "one_per_object"
+    kind: Literal["boto3_transfer"] = "boto3_transfer"
+    engine: Literal["classic", "crt"] = "classic"
+    multipart_threshold: Size = Size(8 * 1024**2)
+    part_size: Size = Size(8 * 1024**2)
+    threads: Annotated[int, Field(ge=1, le=256)] = 10
+
+
+class AwsCli(Model):
+    """The AWS CLI: `aws s3 cp` for files, and `sync` or `cp --recursive` for trees; a process each time."""
+
+    serves: ClassVar[tuple[str, ...]] = BUCKET_KINDS
+    abilities: ClassVar[tuple[Ability, ...]] = ("files", "trees")
+    requests: ClassVar[Requests] = "one_per_object"
+    kind: Literal["aws_cli"] = "aws_cli"
+    executable: Executable = "aws"
+    engine: Literal["classic", "crt"] = "classic"
+    """The CLI's transfer client; only version 2 has both, and would choose by the machine if it were let."""
+    tree_command: Literal["sync", "cp"] = "sync"
+    """`cp` is `cp --recursive`. On directory buckets the CLI refuses `sync`: `cp --recursive` runs there."""
+
+
+class S5cmd(Model):
+    """s5cmd `cp`, the fast command line that people compare with; a process each time."""
+
+    serves: ClassVar[tuple[str, ...]] = ("bucket", "accelerated_bucket")
+    abilities: ClassVar[tuple[Ability, ...]] = ("files", "trees")
+    requests: ClassVar[Requests] = "one_per_object"
+    kind: Literal["s5cmd"] = "s5cmd"
+    executable: Executable = "s5cmd"
+    workers: Annotated[int, Field(ge=1, le=1024)] = 256
+
+
 class NoOp(Model):
     """Moves nothing: what it measures is the cost of the harness itself."""
 
-    serves: ClassVar[str] = "bucket"
+    serves: ClassVar[tuple[str, ...]] = BUCKET_KINDS
+    abilities: ClassVar[tuple[Ability, ...]] = ("objects",)
     requests: ClassVar[Requests] = "none"
     kind: Literal["noop"] = "noop"
 
 
-AccessPathConfig = Annotated[Boto3Api | MountIo | NoOp, Field(discriminator="kind")]
+AccessPathConfig = Annotated[
+    Boto3Api | MountIo | Obstore | TransferManager | AwsCli | S5cmd | NoOp, Field(discriminator="kind")
+]

@@ -1,5 +1,7 @@
 """What a measuring process is told: one block of one cell."""
 
+from pathlib import Path
+
 from pydantic import NonNegativeInt
 
 from configs.base import Model
@@ -24,3 +26,7 @@ class BlockSpec(Model):
     """What a scan lists, with its trailing slash."""
     write_prefix: str = ""
     """Below this prefix, with its trailing slash, every write goes."""
+    scratch_folder: Path | None = None
+    """A local folder of this block's own, for files that are moved; it exists, and others remove it."""
+    tree_folder: Path | None = None
+    """The local tree that is uploaded; `objects` are its files, their keys relative to it."""

@@ -44,4 +44,25 @@ class Blobs(Model):
     seed: Seed = 20_260_701
 
 
-DatasetConfig = Annotated[CloudTrailGenerated | CloudTrailCopied | Blobs, Field(discriminator="kind")]
+class FileTree(Model):
+    """Files as experiment E3 (express-cli-sync) moved them: 12,086 access logs of mean 354,541 bytes.
+
+    Their sizes are drawn once by the seed: see `tasks/datasets/file_tree.py` for the distribution.
+    """
+
+    kind: Literal["file_tree"] = "file_tree"
+    files: PositiveInt = 12_086
+    mean_size: Size = Size(354_541)
+    scale: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The share of the files that is made, each of a size as in the whole."""
+    seed: Seed = 20_231_201
+
+    @property
+    def scaled_files(self) -> int:
+        """How many files there are."""
+        return max(1, round(self.files * self.scale))
+
+
+DatasetConfig = Annotated[
+    CloudTrailGenerated | CloudTrailCopied | Blobs | FileTree, Field(discriminator="kind")
+]

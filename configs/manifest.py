@@ -1,5 +1,6 @@
 """What a prepared dataset consists of, stored beside its objects and handed to the measuring process."""
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
@@ -16,6 +17,14 @@ class DatasetObject(Model):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     records: NonNegativeInt | None = None
     """CloudTrail records inside; none for blobs."""
+
+
+class LocalTree(Model):
+    """A file tree that lies on a local disk, to be uploaded."""
+
+    folder: Path
+    objects: tuple[DatasetObject, ...]
+    """Its files; the key of each is its path below `folder`, with slashes."""
 
 
 class LeftOut(Model):

@@ -34,6 +34,8 @@ class CellRecord(Model):
     """In words: what may hold the bytes when a read begins, or who has them when a write ends."""
     proof: dict[str, str] = {}
     """What was observed of the client, host or mount that really ran."""
+    parameters: dict[str, str] = {}
+    """What the suite asked for, flat: `workload.read_mode`, `access_path.engine`, `target.kind` …"""
 
     @property
     def cell_id(self) -> str:

@@ -1,17 +1,26 @@
 """A suite: which configurations do which workloads over which data, how often, and what that may cost."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, PositiveFloat, model_validator
 
 from configs.access_paths import AccessPathConfig
 from configs.base import Identifier, Model, Seed
-from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, DatasetConfig
+from configs.datasets import CloudTrailCopied, CloudTrailGenerated, DatasetConfig, FileTree
 from configs.errors import UserError
-from configs.targets import BucketTarget, MountTarget, TargetConfig
-from configs.workloads import BlobRead, BlobWrite, CloudTrailScan, WorkloadConfig
+from configs.fitness import UnfitPartsError, problems_of
+from configs.targets import (
+    AnyBucket,
+    MountTarget,
+    TargetConfig,
+)
+from configs.workloads import (
+    LeftOut,
+    ReadingWorkload,
+    TreeUpload,
+    WorkloadConfig,
+)
 
 
 class Configuration(Model):
@@ -21,7 +30,15 @@ class Configuration(Model):
     target: Identifier
     venue: Literal["local"] = "local"
     workloads: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
-    """The workloads that it does; none means all of the suite."""
+    """The workloads that it does; none means all of the suite that its access path can do."""
+
+    def can_do(self, workload: WorkloadConfig) -> bool:
+        """Whether its access path is able to do a workload."""
+        if self.access_path.requests == "none" and isinstance(workload, ReadingWorkload):
+            return False
+        if isinstance(workload, LeftOut):
+            return True  # its cells are skipped with the reason, on every path
+        return workload.needs in self.access_path.abilities
 
 
 class Cell(Model):
@@ -32,27 +49,21 @@ class Cell(Model):
     configuration: Configuration
     workload: WorkloadConfig
     target: TargetConfig
+    shown: AnyBucket | None = None
+    """The bucket that a mount shows; none where the target is a bucket itself."""
+
+    @property
+    def bucket(self) -> AnyBucket:
+        """The bucket in which its bytes lie, whatever way they are reached."""
+        found = self.shown if isinstance(self.target, MountTarget) else self.target
+        if found is None:
+            raise TypeError(self.cell_id)  # a suite fills it in for every mount
+        return found
 
     @property
     def cell_id(self) -> str:
         """The name of the series, the same in every run."""
         return f"{self.config_id}/{self.workload_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong at one place of a suite."""
-
-    place: tuple[str, ...]
-    message: str
-
-
-class UnfitPartsError(ValueError):
-    """Parts of a suite that are right on their own do not fit together."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(f"{'.'.join(item.place)}: {item.message}" for item in problems))
-        self.problems = problems
 
 
 class Suite(Model):
@@ -61,8 +72,11 @@ class Suite(Model):
     version: Literal[1] = 1
     name: Identifier
     description: str = ""
-    lab: bool = False
-    """True: its targets lie in the local lab, which fills in endpoints and mount paths."""
+    lab: bool | Literal["aws-shaped"] = False
+    """True: its targets lie in the local lab, which fills in endpoints and mount paths.
+
+    `aws-shaped`: clients reach the lab by Amazon's own host names, directory and accelerated buckets too.
+    """
     blocks: Annotated[int, Field(ge=1, le=100)] = 5
     """Short runs of each cell, each in a process of its own, interleaved with those of the other cells."""
     block_timeout_s: PositiveFloat = 900.0
@@ -72,6 +86,8 @@ class Suite(Model):
     """A run whose estimate is above this does not start; none switches the cap off."""
     baseline: Identifier | None = None
     """The configuration that ratios are relative to; none takes the first."""
+    scratch: Path | None = None
+    """A folder on a local disk for files that are moved; none takes one below the temporary folder."""
     targets: dict[Identifier, TargetConfig]
     datasets: dict[Identifier, DatasetConfig] = {}
     configurations: Annotated[dict[Identifier, Configuration], Field(min_length=1)]
@@ -79,78 +95,10 @@ class Suite(Model):
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> "Suite":
-        problems = [*self._target_problems(), *self._configuration_problems(), *self._workload_problems()]
+        problems = tuple(problems_of(self))
         if problems:
-            raise UnfitPartsError(tuple(problems))
+            raise UnfitPartsError(problems)
         return self
-
-    def _target_problems(self) -> Iterator[Problem]:
-        for name, target in self.targets.items():
-            if not isinstance(target, MountTarget):
-                continue
-            if not isinstance(self.targets.get(target.shows), BucketTarget):
-                message = f"{target.shows!r} is not a bucket among the targets"
-                yield Problem(("targets", name, "shows"), message)
-            if target.path is None and not self.lab:
-                yield Problem(("targets", name, "path"), "say where the file system is mounted")
-
-    def _configuration_problems(self) -> Iterator[Problem]:
-        if self.baseline is not None and self.baseline not in self.configurations:
-            yield Problem(("baseline",), f"{self.baseline!r} is not among the configurations")
-        for name, configuration in self.configurations.items():
-            place = ("configurations", name)
-            target = self.targets.get(configuration.target)
-            access_path = configuration.access_path
-            if target is None:
-                yield Problem((*place, "target"), f"{configuration.target!r} is not among the targets")
-            elif target.kind != access_path.serves:
-                message = (
-                    f"{access_path.kind} reaches a {access_path.serves}, "
-                    f"but target {configuration.target!r} is a {target.kind}"
-                )
-                yield Problem((*place, "target"), message)
-            done = configuration.workloads or tuple(self.workloads)
-            if access_path.requests == "none" and any(
-                not isinstance(self.workloads.get(name), BlobWrite) for name in done
-            ):
-                message = f"{access_path.kind} has nothing to read: give it workloads that write"
-                yield Problem((*place, "workloads"), message)
-            for wanted in configuration.workloads or ():
-                if wanted not in self.workloads:
-                    yield Problem((*place, "workloads"), f"{wanted!r} is not among the workloads")
-
-    def _workload_problems(self) -> Iterator[Problem]:
-        for name, workload in self.workloads.items():
-            place = ("workloads", name)
-            parts = self.blocks * workload.concurrency
-            if workload.iterations < parts:
-                message = (
-                    f"{workload.iterations} operations cannot be spread over {parts} parts: "
-                    f"every thread of each of the {self.blocks} blocks needs one"
-                )
-                yield Problem((*place, "iterations"), message)
-            if 0 < workload.warmup < parts:
-                message = (
-                    f"{workload.warmup} warm-ups leave some of the {parts} parts of a run without one, and "
-                    f"their first operation counts: give 0, or at least {parts}"
-                )
-                yield Problem((*place, "warmup"), message)
-            if isinstance(workload, BlobRead):
-                dataset = self.datasets.get(workload.dataset)
-                if not isinstance(dataset, Blobs):
-                    message = f"{workload.dataset!r} is not a dataset of blobs"
-                    yield Problem((*place, "dataset"), message)
-                elif workload.read_mode == "unique" and dataset.unique_count < workload.iterations:
-                    message = (
-                        f"{workload.iterations} unique reads need as many objects, but "
-                        f"datasets.{workload.dataset}.unique_count is {dataset.unique_count}"
-                    )
-                    yield Problem((*place, "iterations"), message)
-            elif isinstance(workload, CloudTrailScan):
-                logs = self.datasets.get(workload.dataset)
-                if not isinstance(logs, CloudTrailGenerated | CloudTrailCopied):
-                    message = f"{workload.dataset!r} is not a dataset of CloudTrail logs"
-                    yield Problem((*place, "dataset"), message)
 
     @property
     def baseline_config_id(self) -> str:
@@ -162,10 +110,10 @@ class Suite(Model):
         target = self.targets[target_id]
         return target.shows if isinstance(target, MountTarget) else target_id
 
-    def bucket(self, bucket_id: str) -> BucketTarget:
+    def bucket(self, bucket_id: str) -> AnyBucket:
         """A bucket target by its id."""
         target = self.targets[bucket_id]
-        if not isinstance(target, BucketTarget):
+        if isinstance(target, MountTarget):
             raise TypeError(bucket_id)  # the suite's own validation lets no other kind through
         return target
 
@@ -185,8 +133,21 @@ class Suite(Model):
                 cell.workload.dataset
             ]
             for cell in self.cells()
-            if not isinstance(cell.workload, BlobWrite)
+            if isinstance(cell.workload, ReadingWorkload)
         }
+
+    def local_trees(self) -> dict[str, FileTree]:
+        """The file trees that are uploaded, by dataset name: they must lie on a local disk."""
+        return {
+            workload.dataset: tree
+            for workload in (cell.workload for cell in self.cells())
+            if isinstance(workload, TreeUpload)
+            and isinstance(tree := self.datasets[workload.dataset], FileTree)
+        }
+
+    def moves_files(self) -> bool:
+        """Whether anything is moved from or to a local disk, which then needs a scratch folder."""
+        return any(cell.workload.needs in {"files", "trees"} for cell in self.cells())
 
     def cells(self) -> tuple[Cell, ...]:
         """Every configuration with every workload that it does, in the order of the file."""
@@ -197,11 +158,20 @@ class Suite(Model):
                 configuration=configuration,
                 workload=workload,
                 target=self.targets[configuration.target],
+                shown=self._shown_by(configuration.target),
             )
             for workload_id, workload in self.workloads.items()
             for config_id, configuration in self.configurations.items()
-            if configuration.workloads is None or workload_id in configuration.workloads
+            if (
+                workload_id in configuration.workloads
+                if configuration.workloads is not None
+                else configuration.can_do(workload)
+            )
         )
+
+    def _shown_by(self, target_id: str) -> AnyBucket | None:
+        bucket_id = self.bucket_id(target_id)
+        return None if bucket_id == target_id else self.bucket(bucket_id)
 
     def with_logs_from(self, source: str) -> "Suite":
         """The same suite with its CloudTrail logs copied from `source`."""

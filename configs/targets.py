@@ -1,32 +1,26 @@
-"""Where bytes lie: buckets, and mounted file systems that show one."""
+"""Where bytes lie: buckets of three kinds, and mounted file systems that show one."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
 from configs.base import Identifier, Model
 
 BUCKET_NAME_PATTERN = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
+DIRECTORY_BUCKET_PATTERN = r"^[a-z0-9][a-z0-9-]*--(?P<zone_id>[a-z0-9]+-[a-z0-9]+)--x-s3$"
+
+Region = Annotated[str, Field(pattern=r"^[a-z]{2,}(-[a-z]+)+-\d+$")]
+"""An AWS region, such as ap-northeast-1."""
 
 
-class BucketTarget(Model):
-    """A general-purpose bucket; everything of ours lies below `prefix`."""
+class _Bucket(Model):
+    """What all kinds of buckets share; everything of ours lies below `prefix`."""
 
-    kind: Literal["bucket"] = "bucket"
-    bucket: Annotated[str, Field(pattern=BUCKET_NAME_PATTERN)]
+    bucket: Annotated[str, Field(min_length=3, max_length=63)]
     prefix: str = "s3bench"
-    region: str | None = None
-    endpoint_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
-    """None: Amazon's own endpoint for the region."""
-
-    @field_validator("bucket")
-    @classmethod
-    def _is_general_purpose(cls, bucket: str) -> str:
-        if bucket.endswith("--x-s3"):
-            message = f"{bucket} is a directory bucket (S3 Express One Zone), which is not measured yet"
-            raise ValueError(message)
-        return bucket
+    region: Region | None = None
 
     @field_validator("prefix")
     @classmethod
@@ -39,6 +33,74 @@ class BucketTarget(Model):
             )
             raise ValueError(message)
         return prefix
+
+
+class BucketTarget(_Bucket):
+    """A general-purpose bucket, through its region's ordinary endpoint."""
+
+    kind: Literal["bucket"] = "bucket"
+    endpoint_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
+    """None: Amazon's own endpoint for the region."""
+
+    @field_validator("bucket")
+    @classmethod
+    def _is_general_purpose(cls, bucket: str) -> str:
+        _refuse_unless(BUCKET_NAME_PATTERN, bucket)
+        if bucket.endswith("--x-s3"):
+            message = f"{bucket} is a directory bucket (S3 Express One Zone): write kind: directory_bucket"
+            raise ValueError(message)
+        return bucket
+
+
+class DirectoryBucketTarget(_Bucket):
+    """A directory bucket of S3 Express One Zone: `<name>--<zone id>--x-s3`."""
+
+    kind: Literal["directory_bucket"] = "directory_bucket"
+    sessions: bool = True
+    """Sign with CreateSession's credentials, as SDKs do; false signs every request with one's own."""
+    zone: Literal["same", "other"] | None = None
+    """Where it lies from the client, checked where the client's zone can be told; none claims nothing."""
+
+    @field_validator("bucket")
+    @classmethod
+    def _is_directory_bucket(cls, bucket: str) -> str:
+        if re.fullmatch(DIRECTORY_BUCKET_PATTERN, bucket) is None:
+            message = (
+                f"{bucket} is no directory bucket: their names end in --<zone id>--x-s3, "
+                "such as logs--apne1-az4--x-s3"
+            )
+            raise ValueError(message)
+        return bucket
+
+    @property
+    def zone_id(self) -> str:
+        """The id of the availability zone in its name, such as apne1-az4."""
+        found = re.fullmatch(DIRECTORY_BUCKET_PATTERN, self.bucket)
+        return found["zone_id"] if found else ""
+
+
+class AcceleratedBucketTarget(_Bucket):
+    """A general-purpose bucket through Transfer Acceleration; what is not measured goes the ordinary way."""
+
+    kind: Literal["accelerated_bucket"] = "accelerated_bucket"
+
+    @field_validator("bucket")
+    @classmethod
+    def _can_be_accelerated(cls, bucket: str) -> str:
+        _refuse_unless(BUCKET_NAME_PATTERN, bucket)
+        if "." in bucket:
+            message = f"{bucket} has a dot in its name: Transfer Acceleration serves no such bucket"
+            raise ValueError(message)
+        if bucket.endswith("--x-s3"):
+            message = f"{bucket} is a directory bucket: Transfer Acceleration serves none"
+            raise ValueError(message)
+        return bucket
+
+
+AnyBucket = BucketTarget | DirectoryBucketTarget | AcceleratedBucketTarget
+"""A target that is a bucket, whatever its kind: what preparing and cleaning up work on."""
+
+BUCKET_KINDS = ("bucket", "directory_bucket", "accelerated_bucket")
 
 
 class MountTarget(Model):
@@ -56,6 +118,8 @@ class MountTarget(Model):
     """
     fstype: str | None = None
     """The file system type that the mount table must show at `path`; none accepts any mount."""
+    file_system_id: Annotated[str, Field(pattern=r"^fs-[0-9a-f]{17,40}$")] | None = None
+    """The S3 Files file system that efs-utils must have mounted there; the kernel shows it as nfs4 only."""
 
     def path_of(self, key: str) -> Path:
         """Where an object appears on the mount.
@@ -72,4 +136,19 @@ class MountTarget(Model):
         return self.path / below
 
 
-TargetConfig = Annotated[BucketTarget | MountTarget, Field(discriminator="kind")]
+TargetConfig = Annotated[AnyBucket | MountTarget, Field(discriminator="kind")]
+
+
+MUST_BE_GIVEN: Final = {
+    "mount": ("path", "say where the file system is mounted"),
+    "directory_bucket": ("region", "say in which region the directory bucket lies"),
+}
+"""By kind of target: the key that nothing but the local lab fills in, and what answers its absence."""
+
+
+def _refuse_unless(pattern: str, bucket: str) -> None:
+    if re.fullmatch(pattern, bucket) is None:
+        message = (
+            f"{bucket!r} is no bucket name: 3 to 63 of a-z, 0-9, . and -, with a letter or digit at both ends"
+        )
+        raise ValueError(message)

@@ -2,12 +2,19 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
+from configs.access_paths import Ability
 from configs.base import Identifier, Model, Size
+
+CacheUse = Literal["single", "unique", "scan", "write"]
+"""Which of a client's cache states a workload meets: the fields of `CacheStates`."""
 
 
 class _Repeated(Model):
+    needs: ClassVar[Ability] = "objects"
+    writes: ClassVar[bool] = False
+    """Whether it writes below the run's own prefix of the bucket."""
     iterations: Annotated[int, Field(ge=1, le=10_000_000)] = 105
     """Operations of one cell in one run, warm-ups included."""
     warmup: NonNegativeInt = 5
@@ -22,6 +29,10 @@ class _Repeated(Model):
             )
             raise ValueError(message)
         return self
+
+
+class _OneByOne(_Repeated):
+    concurrency: ClassVar[int] = 1
 
 
 class _Concurrent(_Repeated):
@@ -40,20 +51,131 @@ class BlobRead(_Concurrent):
 class BlobWrite(_Concurrent):
     """Write random bytes to a new key each time."""
 
+    writes: ClassVar[bool] = True
     kind: Literal["blob_write"] = "blob_write"
     size: Size
 
 
-class CloudTrailScan(_Repeated):
+class CloudTrailScan(_OneByOne):
     """List the logs, read, gunzip and parse each, count its records (experiment E1).
 
     Simple: one elapsed time for all of it. Staged: each stage of each file timed on its own as well.
     """
 
-    concurrency: ClassVar[int] = 1
     kind: Literal["cloudtrail_scan"] = "cloudtrail_scan"
     dataset: Identifier
     staged: bool = False
 
 
-WorkloadConfig = Annotated[BlobRead | BlobWrite | CloudTrailScan, Field(discriminator="kind")]
+class FirstRequest(_OneByOne):
+    """Read an object with a fresh client each time: connection, TLS, session, first byte, and the whole."""
+
+    needs: ClassVar[Ability] = "first_requests"
+    kind: Literal["first_request"] = "first_request"
+    dataset: Identifier
+    read_mode: Literal["single", "unique"] = "single"
+    iterations: Annotated[int, Field(ge=1, le=10_000_000)] = 30
+
+
+class FileUpload(_OneByOne):
+    """Upload a local file of random bytes to a new key each time (experiments E4 and E5)."""
+
+    needs: ClassVar[Ability] = "files"
+    writes: ClassVar[bool] = True
+    kind: Literal["file_upload"] = "file_upload"
+    size: Size
+
+
+class FileDownload(_OneByOne):
+    """Download an object to a new local file each time (experiments E4 and E5)."""
+
+    needs: ClassVar[Ability] = "files"
+    kind: Literal["file_download"] = "file_download"
+    dataset: Identifier
+    read_mode: Literal["single", "unique"] = "single"
+
+
+class TreeUpload(_OneByOne):
+    """Upload a local folder of files to an empty prefix (experiment E3)."""
+
+    needs: ClassVar[Ability] = "trees"
+    writes: ClassVar[bool] = True
+    kind: Literal["tree_upload"] = "tree_upload"
+    dataset: Identifier
+    iterations: Annotated[int, Field(ge=1, le=10_000)] = 5
+    warmup: NonNegativeInt = 0
+
+
+class TreeDownload(_OneByOne):
+    """Download all that lies below a prefix to an empty local folder (experiment E3)."""
+
+    needs: ClassVar[Ability] = "trees"
+    kind: Literal["tree_download"] = "tree_download"
+    dataset: Identifier
+    iterations: Annotated[int, Field(ge=1, le=10_000)] = 5
+    warmup: NonNegativeInt = 0
+
+
+class SyncLag(_OneByOne):
+    """How long it takes until what was written on one side of a mount is seen whole on the other.
+
+    The clock runs from the end of the write (of close on the mount, of PutObject in the bucket) to the end
+    of the first look that sees all of it. Looks begin `poll_interval_ms` apart, which bounds the resolution.
+    """
+
+    needs: ClassVar[Ability] = "both_sides"
+    writes: ClassVar[bool] = True
+    kind: Literal["sync_lag"] = "sync_lag"
+    size: Size
+    seen_by: Literal["get", "open", "ls"]
+    """`get`: written on the mount, looked for by GetObject. `open`, `ls`: put, looked for on the mount."""
+    poll_interval_ms: PositiveFloat = 100.0
+    timeout_s: PositiveFloat = 300.0
+    """A write that is not seen by then is a failed operation."""
+    iterations: Annotated[int, Field(ge=1, le=10_000)] = 10
+    warmup: NonNegativeInt = 0
+
+
+class LeftOut(Model):
+    """A workload of a file that others wrote, which has no counterpart here: its cells are skipped.
+
+    Suites do not write it: it is what reading a workload file gives (`configs/crt_workloads.py`).
+    """
+
+    needs: ClassVar[Ability] = "objects"
+    writes: ClassVar[bool] = False
+    iterations: ClassVar[int] = 0
+    warmup: ClassVar[int] = 0
+    concurrency: ClassVar[int] = 1
+    kind: Literal["left_out"] = "left_out"
+    reason: str
+    """Why, in words that name the file."""
+
+
+ReadingWorkload = BlobRead | CloudTrailScan | FirstRequest | FileDownload | TreeDownload
+"""Workloads whose dataset lies in the bucket."""
+
+WorkloadConfig = Annotated[
+    BlobRead
+    | BlobWrite
+    | CloudTrailScan
+    | FirstRequest
+    | FileUpload
+    | FileDownload
+    | TreeUpload
+    | TreeDownload
+    | SyncLag
+    | LeftOut,
+    Field(discriminator="kind"),
+]
+
+
+def cache_use(workload: WorkloadConfig) -> CacheUse:
+    """Which cache state a workload meets."""
+    match workload:
+        case CloudTrailScan() | TreeDownload():
+            return "scan"
+        case BlobRead() | FirstRequest() | FileDownload():
+            return workload.read_mode
+        case BlobWrite() | FileUpload() | TreeUpload() | SyncLag() | LeftOut():
+            return "write"

@@ -14,6 +14,10 @@ from tasks.access.protocol import AccessPath
 ADAPTERS: Final = {
     "boto3_api": "tasks.access.boto3_api:Boto3ApiPath",
     "mount_io": "tasks.access.mount_io:MountIoPath",
+    "obstore": "tasks.access.obstore_api:ObstorePath",
+    "boto3_transfer": "tasks.access.boto3_transfer:TransferManagerPath",
+    "aws_cli": "tasks.access.aws_cli:AwsCliPath",
+    "s5cmd": "tasks.access.s5cmd_cli:S5cmdPath",
     "noop": "tasks.access.noop:NoOpPath",
 }
 

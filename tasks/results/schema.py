@@ -20,11 +20,15 @@ from tasks.kernel.samples import STAGES
 # Schema history. A column may be added at the end, nullable; every other change takes a new version,
 # and with it a new folder, because no reader can mix types.
 # 1  first version: samples, runs, nightly
+#    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns
 SCHEMA_VERSION: Final = 1
 
 VERSION_FOLDER: Final = f"v{SCHEMA_VERSION}"
 
 _MOMENT: Final = pa.timestamp("ms", tz="UTC")
+
+_FIRST_STAGES: Final = ("list_ns", "read_ns", "gunzip_ns", "parse_ns", "total_ns")
+"""Those that the first files had: columns are added at the end only."""
 
 SAMPLES: Final = pa.schema(
     [
@@ -49,7 +53,8 @@ SAMPLES: Final = pa.schema(
         ("cold", pa.bool_()),
         ("error", pa.string()),
         ("message", pa.string()),
-        *((stage, pa.int64()) for stage in STAGES),
+        *((stage, pa.int64()) for stage in _FIRST_STAGES),
+        *((stage, pa.int64()) for stage in STAGES if stage not in _FIRST_STAGES),
     ]
 )
 """One row per timed operation, errors and warm-ups included.

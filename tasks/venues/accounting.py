@@ -8,8 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
+from configs.manifest import LocalTree
 from configs.run_record import CellRecord, DatasetRecord, Environment, HarnessCost
-from configs.suite import Suite
+from configs.suite import Cell, Suite
 from tasks.kernel.environment import machine
 from tasks.venues.session import CellMeasurement, SessionPlan
 
@@ -26,14 +27,31 @@ def cell_records(measurements: Iterable[CellMeasurement]) -> tuple[CellRecord, .
             reason=item.reason,
             cache_state=item.cache_state,
             proof=item.proof,
+            parameters=_parameters(item.cell),
         )
         for item in measurements
     )
 
 
+def _parameters(cell: Cell) -> dict[str, str]:
+    """What the suite asked for: what was given or is a default, but no names of buckets, paths or hosts."""
+    parts = {
+        "access_path": cell.configuration.access_path.model_dump(mode="json", exclude={"executable"}),
+        "workload": cell.workload.model_dump(mode="json"),
+        "target": cell.target.model_dump(mode="json", include={"kind", "sessions", "zone"})
+        | cell.bucket.model_dump(mode="json", include={"region"}),
+    }
+    return {
+        f"{part}.{name}": str(value)
+        for part, values in parts.items()
+        for name, value in values.items()
+        if value is not None
+    }
+
+
 def dataset_records(plan: SessionPlan) -> tuple[DatasetRecord, ...]:
     """What each dataset held; the same data in several buckets is named once."""
-    records = {}
+    records = {name: _tree_record(plan, name, tree) for name, tree in plan.trees.items()}
     for (_, name), manifest in plan.manifests.items():
         config = plan.suite.datasets[name]
         records[name] = DatasetRecord(
@@ -47,6 +65,19 @@ def dataset_records(plan: SessionPlan) -> tuple[DatasetRecord, ...]:
             left_out=manifest.left_out,
         )
     return tuple(records.values())
+
+
+def _tree_record(plan: SessionPlan, name: str, tree: LocalTree) -> DatasetRecord:
+    """A file tree that lies on the local disk, and in no bucket before it is uploaded."""
+    config = plan.suite.datasets[name]
+    return DatasetRecord(
+        name=name,
+        kind=config.kind,
+        objects=len(tree.objects),
+        records=0,
+        size_bytes=sum(item.size_bytes for item in tree.objects),
+        seed=getattr(config, "seed", None),
+    )
 
 
 def environment(measurements: Iterable[CellMeasurement]) -> Environment:

@@ -3,9 +3,8 @@
 import contextlib
 
 from configs.block import BlockSpec
-from configs.workloads import BlobRead as BlobReadConfig
-from configs.workloads import BlobWrite as BlobWriteConfig
-from configs.workloads import CloudTrailScan
+from configs.errors import UserError
+from configs.workloads import cache_use
 from tasks.access.protocol import AccessPath
 from tasks.access.registry import access_path
 from tasks.kernel.calibration import timed_nothing_ns, timer_resolution_ns
@@ -28,9 +27,10 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
         with contextlib.closing(access):
             proof = access.proof()
             loop = measure_workload(spec, access, samples)
+            proof = access.proof()  # again: what it counts is of the whole block
     except UnsupportedError as reason:
         return BlockOutcome("skipped", samples, str(reason), proof, cache_state, machine())
-    except LabelError as reason:
+    except (LabelError, UserError) as reason:
         return _broken_off(samples, str(reason), proof, cache_state)
     except Exception as error:  # noqa: BLE001 - outside the clock any client error ends this cell, not the run
         return _broken_off(samples, f"{type(error).__name__}: {error}", proof, cache_state)
@@ -46,11 +46,5 @@ def _broken_off(
 
 
 def _cache_state(spec: BlockSpec, access: AccessPath) -> str:
-    workload = spec.cell.workload
-    if isinstance(workload, BlobWriteConfig):
-        return access.cache_states.write
-    if isinstance(workload, CloudTrailScan):
-        return access.cache_states.scan
-    if isinstance(workload, BlobReadConfig) and workload.read_mode == "unique":
-        return access.cache_states.unique
-    return access.cache_states.single
+    state: str = getattr(access.cache_states, cache_use(spec.cell.workload))
+    return state

@@ -1,12 +1,13 @@
-"""What keeps cells from being measured: a target that is not here, or a mount that is not the bucket's."""
+"""What keeps cells from being measured: a target that is absent or not set up, a mount of another bucket."""
 
 from configs.suite import Cell
-from configs.targets import MountTarget
-from configs.workloads import BlobWrite
+from configs.targets import BucketTarget, MountTarget
+from configs.workloads import LeftOut, ReadingWorkload
 from tasks.access.mount_io import mounted_at
 from tasks.access.s3_client import control_client
 from tasks.datasets.visibility import wait_until_in_bucket, wait_until_visible
 from tasks.reports.progress import Reporter
+from tasks.venues.acceleration import what_hinders
 from tasks.venues.places import Place
 from tasks.venues.session import Obstacle, SessionPlan, run_prefix
 
@@ -20,10 +21,15 @@ def obstacles_of(plan: SessionPlan, place: Place, reporter: Reporter) -> dict[st
     cells = plan.suite.cells()
     for done, cell in enumerate(cells):
         target_id = cell.configuration.target
+        if isinstance(cell.workload, LeftOut):
+            found[cell.cell_id] = Obstacle("skipped", cell.workload.reason)
+            continue
         if target_id in place.unreachable:
             found[cell.cell_id] = Obstacle("skipped", place.unreachable[target_id])
             continue
-        use = (target_id, isinstance(cell.workload, BlobWrite))
+        if cell.configuration.access_path.requests == "none":
+            continue
+        use = (target_id, cell.workload.writes)
         if use not in answers:
             reporter.advance("checking targets", done, len(cells), target_id)
             answers[use] = _what_is_wrong(plan, place, cell, reporter)
@@ -35,10 +41,20 @@ def obstacles_of(plan: SessionPlan, place: Place, reporter: Reporter) -> dict[st
 
 def _what_is_wrong(plan: SessionPlan, place: Place, cell: Cell, reporter: Reporter) -> str:
     target = cell.target
-    if not isinstance(target, MountTarget) or target.path is None or mounted_at(target.path) is None:
+    if isinstance(target, MountTarget):
+        return _what_is_wrong_with_mount(plan, place, cell, target, reporter)
+    if isinstance(target, BucketTarget):
+        return ""
+    return what_hinders(target, place.environment, reporter.note)
+
+
+def _what_is_wrong_with_mount(
+    plan: SessionPlan, place: Place, cell: Cell, target: MountTarget, reporter: Reporter
+) -> str:
+    if target.path is None or mounted_at(target.path) is None:
         return ""  # the access path itself tells what is not mounted
     bucket_id = plan.suite.bucket_id(cell.configuration.target)
-    if isinstance(cell.workload, BlobWrite):
+    if not isinstance(cell.workload, ReadingWorkload):
         bucket = plan.suite.bucket(bucket_id)
         client = control_client(bucket, place.environment)
         prefix = run_prefix(plan, bucket_id)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from configs.suite import Suite
-from configs.targets import BucketTarget, TargetConfig
+from configs.targets import MountTarget, TargetConfig
 from tasks.lab.local_lab import running_lab
-from tasks.lab.state import LabState
+from tasks.lab.state import NETWORK_VARIABLES, LabState
+from tasks.venues.scratch import scratch_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Place:
     """Of the measuring processes; holds credentials, so it is never stored or printed."""
     unreachable: Mapping[str, str]
     """Reasons by target id, for targets that cannot be reached on this machine."""
+    scratch: Path
+    """A folder of ours on a local disk, for files that are moved."""
 
 
 @contextmanager
@@ -31,25 +34,37 @@ def place_of(suite: Suite, lab_folder: Path) -> Iterator[Place]:
         UserError: if the lab is needed and does not come up.
     """
     if not suite.lab:
-        yield Place(suite, dict(os.environ), {})
+        yield Place(suite, dict(os.environ), {}, scratch_folder(suite.scratch))
         return
-    with running_lab(lab_folder) as lab:
-        targets = {name: _in_lab(target, lab) for name, target in suite.targets.items()}
+    aws_shaped = suite.lab == "aws-shaped"
+    with running_lab(lab_folder, aws_shaped=aws_shaped) as lab:
+        targets = {
+            name: _in_lab(target, lab, aws_shaped=aws_shaped) for name, target in suite.targets.items()
+        }
         unreachable = {
             name: lab.mount_problem
             for name, target in suite.targets.items()
-            if not isinstance(target, BucketTarget) and lab.mount_path is None
+            if isinstance(target, MountTarget) and lab.mount_path is None
         }
-        yield Place(suite.with_targets(targets), lab_environment(lab), unreachable)
+        scratch = scratch_folder(suite.scratch or lab_folder / "scratch")
+        environment = lab_environment(lab, aws_shaped=aws_shaped)
+        yield Place(suite.with_targets(targets), environment, unreachable, scratch)
 
 
-def lab_environment(lab: LabState) -> dict[str, str]:
-    """This process's environment with the lab's AWS settings in place of the user's own."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    return own | lab.environment()
+def lab_environment(lab: LabState, *, aws_shaped: bool = False) -> dict[str, str]:
+    """This process's environment with the lab's settings in place of the user's own for AWS and proxies."""
+    foreign = {*NETWORK_VARIABLES, "HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE"}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("AWS_") and name not in foreign
+    }
+    return own | (lab.aws_environment() if aws_shaped else lab.environment())
 
 
-def _in_lab(target: TargetConfig, lab: LabState) -> TargetConfig:
-    if isinstance(target, BucketTarget):
-        return target.model_copy(update={"endpoint_url": lab.endpoint_url, "region": lab.region})
-    return target.model_copy(update={"path": lab.mount_path})
+def _in_lab(target: TargetConfig, lab: LabState, *, aws_shaped: bool) -> TargetConfig:
+    if isinstance(target, MountTarget):
+        return target.model_copy(update={"path": lab.mount_path})
+    if aws_shaped:
+        return target.model_copy(update={"region": lab.region})
+    return target.model_copy(update={"endpoint_url": lab.endpoint_url, "region": lab.region})

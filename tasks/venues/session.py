@@ -8,16 +8,18 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from configs.block import BlockSpec
-from configs.manifest import DatasetObject, Manifest
+from configs.manifest import DatasetObject, LocalTree, Manifest
 from configs.run_record import RunIdentity
 from configs.suite import Cell, Suite
-from configs.workloads import BlobRead, BlobWrite
+from configs.workloads import BlobRead, FileDownload, FirstRequest, ReadingWorkload, TreeUpload
 from tasks.kernel.environment import Machine
-from tasks.kernel.samples import OPERATIONS, SampleColumns
+from tasks.kernel.samples import BESIDES, OPERATIONS, SampleColumns
 from tasks.kernel.schedule import interleaved, share
+from tasks.venues.scratch import folder_of_block
 from tasks.venues.wire import BlockCost, BlockOutcome
 
 
@@ -66,13 +68,13 @@ class CellMeasurement:
     def conclude(self) -> None:
         """Call a cell failed in which no counted operation succeeded: its errors are its result.
 
-        The files of a scan are no operations of their own: a scan of good files may still be a wrong one.
+        What tells more of another operation (`BESIDES`) does not count: a scan of good files may be wrong.
         """
         if self.status != "measured":
             return
         errors: Counter[str] = Counter()
         for _, samples in self.blocks:
-            whole = [row for row, kind in enumerate(samples.operation) if OPERATIONS[kind] != "scan_file"]
+            whole = [row for row, kind in enumerate(samples.operation) if OPERATIONS[kind] not in BESIDES]
             if any(not samples.warmup[row] and row not in samples.failures for row in whole):
                 return
             errors.update(samples.failures[row].error for row in whole if row in samples.failures)
@@ -94,6 +96,10 @@ class SessionPlan:
     """What was prepared, by the id of its bucket target and the name of the dataset."""
     obstacles: Mapping[str, Obstacle]
     """By the id of a cell: why it cannot be measured."""
+    scratch: Path
+    """A folder of ours on a local disk, for files that are moved."""
+    trees: Mapping[str, LocalTree] = field(default_factory=dict)
+    """The file trees to upload, by the name of the dataset."""
 
 
 def measure_cells(
@@ -138,21 +144,27 @@ def _run(plan: SessionPlan, venue: Venue, cell: Cell, block: int) -> BlockOutcom
     obstacle = plan.obstacles.get(cell.cell_id)
     if obstacle is not None:
         return BlockOutcome(obstacle.status, SampleColumns(), obstacle.reason)
-    return venue.run(block_spec(plan, cell, block))
+    if cell.workload.needs not in {"files", "trees"}:
+        return venue.run(block_spec(plan, cell, block))
+    with folder_of_block(plan.scratch, plan.run.run_id, f"{cell.cell_id}/{block:03d}") as folder:
+        return venue.run(block_spec(plan, cell, block, folder))
 
 
-def block_spec(plan: SessionPlan, cell: Cell, block: int) -> BlockSpec:
+def block_spec(plan: SessionPlan, cell: Cell, block: int, scratch_folder: Path | None = None) -> BlockSpec:
     """What the worker of one block is told."""
     workload = cell.workload
     blocks = plan.suite.blocks
     bucket_id = plan.suite.bucket_id(cell.configuration.target)
     objects: tuple[DatasetObject, ...] = ()
-    read_prefix = ""
-    if not isinstance(workload, BlobWrite):
+    read_prefix, tree_folder = "", None
+    if isinstance(workload, ReadingWorkload):
         manifest = plan.manifests[bucket_id, workload.dataset]
         objects, read_prefix = manifest.objects, manifest.prefix
-        if isinstance(workload, BlobRead):
+        if isinstance(workload, BlobRead | FileDownload | FirstRequest):
             objects = _blobs(manifest, workload, blocks, block)
+    elif isinstance(workload, TreeUpload):
+        tree = plan.trees[workload.dataset]
+        objects, tree_folder = tree.objects, tree.folder
     return BlockSpec(
         run=plan.run,
         cell=cell,
@@ -163,6 +175,8 @@ def block_spec(plan: SessionPlan, cell: Cell, block: int) -> BlockSpec:
         objects=objects,
         read_prefix=read_prefix,
         write_prefix=f"{run_prefix(plan, bucket_id)}{cell.config_id}/{cell.workload_id}/{block:03d}/",
+        scratch_folder=scratch_folder,
+        tree_folder=tree_folder,
     )
 
 
@@ -176,7 +190,9 @@ def run_prefix(plan: SessionPlan, bucket_id: str) -> str:
     return f"{plan.suite.bucket(bucket_id).prefix}/runs/{plan.run.run_id}/"
 
 
-def _blobs(manifest: Manifest, workload: BlobRead, blocks: int, block: int) -> tuple[DatasetObject, ...]:
+def _blobs(
+    manifest: Manifest, workload: BlobRead | FileDownload | FirstRequest, blocks: int, block: int
+) -> tuple[DatasetObject, ...]:
     """One object for all, or for each block the objects that no other block of the cell reads."""
     single, *unique = manifest.objects
     if workload.read_mode == "single":

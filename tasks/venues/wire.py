@@ -125,8 +125,8 @@ def receive(payload: bytes) -> BlockOutcome:
         _put(samples, column.name, values)
         rest = rest[column.size_bytes :]
     for column in header.columns:
-        if column.typecode == "q" and not samples.integers[column.name]:
-            samples.integers[column.name] = array("q", [NULL]) * header.rows
+        if column.typecode == "q" and not samples.integers[column.name] and header.rows:
+            del samples.integers[column.name]  # null in every row, which a missing column says as well
     return BlockOutcome(
         status=header.status,
         samples=samples,

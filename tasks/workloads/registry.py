@@ -12,6 +12,12 @@ WORKLOADS: Final = {
     "blob_read": "tasks.workloads.blob:measure_reads",
     "blob_write": "tasks.workloads.blob:measure_writes",
     "cloudtrail_scan": "tasks.workloads.cloudtrail_scan:measure_scans",
+    "first_request": "tasks.workloads.first_request:measure_first_requests",
+    "file_upload": "tasks.workloads.file_transfer:measure_uploads",
+    "file_download": "tasks.workloads.file_transfer:measure_downloads",
+    "tree_upload": "tasks.workloads.tree_transfer:measure_tree_uploads",
+    "tree_download": "tasks.workloads.tree_transfer:measure_tree_downloads",
+    "sync_lag": "tasks.workloads.sync_lag:measure_sync_lag",
 }
 
 

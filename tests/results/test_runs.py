@@ -351,3 +351,20 @@ def test_failures_lie_beside_good_samples_in_the_file(tmp_path: Path, run: RunId
     write_cell(store, run, "boto3", "read_1k", samples_table(run, "boto3", "read_1k", [(0, block(5))]))
     samples = read_run(store, None).samples()
     assert samples.filter(pc.equal(samples["outcome"], "error"))["error"].to_pylist() == ["X"]
+
+
+def test_a_file_that_was_written_before_columns_were_added_is_read_with_nulls_in_them(
+    tmp_path: Path, run: RunIdentity, block: Block
+) -> None:
+    store = open_store(tmp_path)
+    name = write_cell(store, run, "boto3", "read_1k", samples_table(run, "boto3", "read_1k", [(0, block(3))]))
+    first_columns = SAMPLES.names[: SAMPLES.names.index("total_ns") + 1]
+    old = pq.read_table(tmp_path / name, partitioning=None).select(first_columns)
+    pq.write_table(old, tmp_path / name, write_page_checksum=True)
+    samples = read_run(store, run.run_id).samples(["ttfb_ns", "total_ns", "config_id"])
+    assert samples["total_ns"].to_pylist() == [1_000_000, 1_000_001, 1_000_002]
+    assert samples["ttfb_ns"].to_pylist() == [None] * 3
+    assert samples.column_names == ["ttfb_ns", "total_ns", "config_id"]
+    pq.write_table(old.drop_columns(["operation"]), tmp_path / name)
+    with pytest.raises(UserError, match="has other columns than this version writes"):
+        read_run(store, run.run_id).samples(["total_ns"])

@@ -45,6 +45,12 @@ def test_a_row_holds_what_the_kernel_recorded(run: RunIdentity, block: Block) ->
         "gunzip_ns": None,
         "parse_ns": None,
         "total_ns": 1_000_001,
+        "connect_ns": None,
+        "tls_ns": None,
+        "session_ns": None,
+        "ttfb_ns": None,
+        "user_ns": None,
+        "system_ns": None,
     }
 
 

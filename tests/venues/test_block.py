@@ -10,6 +10,7 @@ from configs.targets import BucketTarget
 from configs.workloads import BlobWrite
 from tasks.access.noop import NoOpPath
 from tasks.access.protocol import Answer
+from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import NULL
 from tasks.venues.block import run_block
 
@@ -63,3 +64,29 @@ def test_a_failed_operation_among_them_stays_one(monkeypatch: pytest.MonkeyPatch
     assert [failure.error for failure in outcome.samples.failures.values()] == ["OSError"]
     assert list(outcome.samples.failures) == [1]
     assert len(outcome.samples) == 4
+
+
+def test_the_proof_is_that_of_the_whole_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NoOpPath, "proof", lambda self: {"client": f"{len(self._written)} objects so far"})
+    monkeypatch.setattr(NoOpPath, "delete", lambda *_: None)
+    outcome = run_block(a_spec())
+    assert (outcome.status, outcome.proof) == ("measured", {"client": "10 objects so far"})
+
+
+def test_a_label_that_only_the_whole_block_disproves_fails_it_and_keeps_its_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter([{"client": "none"}])
+
+    def proof(_: NoOpPath) -> dict[str, str]:
+        found = next(answers, None)
+        if found is None:
+            message = "requests go to elsewhere"
+            raise LabelError(message)
+        return found
+
+    monkeypatch.setattr(NoOpPath, "proof", proof)
+    outcome = run_block(a_spec())
+    assert (outcome.status, outcome.reason) == ("failed", "requests go to elsewhere")
+    assert outcome.proof == {"client": "none"}
+    assert len(outcome.samples) == 10

@@ -1,5 +1,6 @@
 """A session interleaves the blocks, hands every cell on once, and loses nothing when it is interrupted."""
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -39,6 +40,7 @@ def a_plan(seed: int = 1, obstacles: dict[str, Obstacle] | None = None) -> Sessi
         seed=seed,
         manifests={("b", "d"): manifest},
         obstacles=obstacles or {},
+        scratch=Path("unused"),
     )
 
 

@@ -1,0 +1,142 @@
+"""Whether the parts of a suite, right on their own, fit together; and every place where they do not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, FileTree
+from configs.targets import MUST_BE_GIVEN, BucketTarget, DirectoryBucketTarget, MountTarget
+from configs.workloads import (
+    BlobRead,
+    CloudTrailScan,
+    FileDownload,
+    FirstRequest,
+    LeftOut,
+    TreeDownload,
+    TreeUpload,
+    WorkloadConfig,
+)
+
+if TYPE_CHECKING:
+    from configs.suite import Configuration, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong at one place of a suite."""
+
+    place: tuple[str, ...]
+    message: str
+
+
+class UnfitPartsError(ValueError):
+    """Parts of a suite that are right on their own do not fit together."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(f"{'.'.join(item.place)}: {item.message}" for item in problems))
+        self.problems = problems
+
+
+def problems_of(suite: "Suite") -> Iterator[Problem]:
+    """Everything that does not fit."""
+    yield from _target_problems(suite)
+    yield from _configuration_problems(suite)
+    yield from _workload_problems(suite)
+
+
+def _target_problems(suite: "Suite") -> Iterator[Problem]:
+    for name, target in suite.targets.items():
+        place = ("targets", name)
+        if isinstance(target, MountTarget):
+            if not isinstance(suite.targets.get(target.shows), BucketTarget | DirectoryBucketTarget):
+                message = f"{target.shows!r} is not a bucket among the targets"
+                yield Problem((*place, "shows"), message)
+        elif suite.lab is True and not isinstance(target, BucketTarget):
+            message = f"the plain lab has no {target.kind}: write lab: aws-shaped"
+            yield Problem((*place, "kind"), message)
+        if not suite.lab and target.kind in MUST_BE_GIVEN:
+            key, message = MUST_BE_GIVEN[target.kind]
+            if getattr(target, key) is None:
+                yield Problem((*place, key), message)
+
+
+def _configuration_problems(suite: "Suite") -> Iterator[Problem]:
+    if suite.baseline is not None and suite.baseline not in suite.configurations:
+        yield Problem(("baseline",), f"{suite.baseline!r} is not among the configurations")
+    for name, configuration in suite.configurations.items():
+        place = ("configurations", name)
+        target = suite.targets.get(configuration.target)
+        access_path = configuration.access_path
+        if target is None:
+            yield Problem((*place, "target"), f"{configuration.target!r} is not among the targets")
+        elif target.kind not in access_path.serves:
+            message = (
+                f"{access_path.kind} reaches a {' or a '.join(access_path.serves)}, "
+                f"but target {configuration.target!r} is a {target.kind}"
+            )
+            yield Problem((*place, "target"), message)
+        yield from _ability_problems(suite, (*place, "workloads"), configuration)
+
+
+def _ability_problems(
+    suite: "Suite", place: tuple[str, ...], configuration: "Configuration"
+) -> Iterator[Problem]:
+    kind = configuration.access_path.kind
+    for wanted in configuration.workloads or ():
+        if wanted not in suite.workloads:
+            yield Problem(place, f"{wanted!r} is not among the workloads")
+        elif not configuration.can_do(suite.workloads[wanted]):
+            able = [name for name, one in suite.workloads.items() if configuration.can_do(one)]
+            what = suite.workloads[wanted].kind
+            message = f"{kind} cannot do {wanted!r} ({what}); it can do: {', '.join(able) or 'none here'}"
+            yield Problem(place, message)
+    if configuration.workloads is None and not any(map(configuration.can_do, suite.workloads.values())):
+        yield Problem(place, f"{kind} can do none of the suite's workloads")
+
+
+def _workload_problems(suite: "Suite") -> Iterator[Problem]:
+    for name, workload in suite.workloads.items():
+        place = ("workloads", name)
+        if isinstance(workload, LeftOut):
+            continue
+        yield from _repeat_problems(suite, place, workload)
+        if isinstance(workload, CloudTrailScan):
+            logs = suite.datasets.get(workload.dataset)
+            if not isinstance(logs, CloudTrailGenerated | CloudTrailCopied):
+                message = f"{workload.dataset!r} is not a dataset of CloudTrail logs"
+                yield Problem((*place, "dataset"), message)
+        elif isinstance(workload, TreeUpload | TreeDownload):
+            if not isinstance(suite.datasets.get(workload.dataset), FileTree):
+                yield Problem((*place, "dataset"), f"{workload.dataset!r} is not a dataset of a file tree")
+        elif isinstance(workload, BlobRead | FileDownload | FirstRequest):
+            yield from _blob_problems(suite, place, workload)
+
+
+def _repeat_problems(suite: "Suite", place: tuple[str, ...], workload: WorkloadConfig) -> Iterator[Problem]:
+    parts = suite.blocks * workload.concurrency
+    if workload.iterations < parts:
+        message = (
+            f"{workload.iterations} operations cannot be spread over {parts} parts: "
+            f"every thread of each of the {suite.blocks} blocks needs one"
+        )
+        yield Problem((*place, "iterations"), message)
+    if 0 < workload.warmup < parts:
+        message = (
+            f"{workload.warmup} warm-ups leave some of the {parts} parts of a run without one, and "
+            f"their first operation counts: give 0, or at least {parts}"
+        )
+        yield Problem((*place, "warmup"), message)
+
+
+def _blob_problems(
+    suite: "Suite", place: tuple[str, ...], workload: BlobRead | FileDownload | FirstRequest
+) -> Iterator[Problem]:
+    dataset = suite.datasets.get(workload.dataset)
+    if not isinstance(dataset, Blobs):
+        yield Problem((*place, "dataset"), f"{workload.dataset!r} is not a dataset of blobs")
+    elif workload.read_mode == "unique" and dataset.unique_count < workload.iterations:
+        message = (
+            f"{workload.iterations} unique reads need as many objects, but "
+            f"datasets.{workload.dataset}.unique_count is {dataset.unique_count}"
+        )
+        yield Problem((*place, "iterations"), message)

@@ -1,0 +1,91 @@
+"""Each kind of bucket takes its own names only, and an access path only the targets that it serves."""
+
+import pytest
+from pydantic import ValidationError
+
+from configs.errors import UserError
+from configs.loading import parse_suite
+from configs.targets import AcceleratedBucketTarget, BucketTarget, DirectoryBucketTarget
+
+SUITE = """
+version: 1
+name: s
+lab: aws-shaped
+blocks: 1
+targets:
+  b: {kind: bucket, bucket: logs}
+  x: {kind: directory_bucket, bucket: logs--apne1-az4--x-s3}
+  m: {kind: mount, shows: x}
+configurations:
+  api: {access_path: {kind: boto3_api}, target: x}
+  cli: {access_path: {kind: aws_cli}, target: x}
+  mnt: {access_path: {kind: mount_io}, target: m}
+datasets:
+  d: {kind: blobs, size: 64}
+  t: {kind: file_tree, scale: 0.01}
+workloads:
+  read: {kind: blob_read, dataset: d}
+  up: {kind: file_upload, size: 64}
+  tree: {kind: tree_download, dataset: t}
+  lag: {kind: sync_lag, size: 64, seen_by: get}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "complaint"),
+    [
+        (BucketTarget, "logs--apne1-az4--x-s3", "write kind: directory_bucket"),
+        (BucketTarget, "Logs", "is no bucket name"),
+        (DirectoryBucketTarget, "logs", "is no directory bucket"),
+        (DirectoryBucketTarget, "lo.gs--apne1-az4--x-s3", "is no directory bucket"),
+        (AcceleratedBucketTarget, "my.logs", "has a dot in its name"),
+        (AcceleratedBucketTarget, "logs--apne1-az4--x-s3", "Transfer Acceleration serves none"),
+        (AcceleratedBucketTarget, "-logs", "is no bucket name"),
+    ],
+)
+def test_a_name_of_another_kind_is_refused(kind: type[BucketTarget], name: str, complaint: str) -> None:
+    with pytest.raises(ValidationError, match=complaint):
+        kind(bucket=name)
+
+
+def test_a_directory_bucket_knows_its_zone() -> None:
+    assert DirectoryBucketTarget(bucket="my-logs--apne1-az4--x-s3").zone_id == "apne1-az4"
+
+
+def test_a_configuration_does_all_that_its_access_path_can_do() -> None:
+    cells = parse_suite(SUITE, "s.yaml").cells()
+    assert {cell.cell_id for cell in cells} == {"api/read", "cli/up", "cli/tree", "mnt/read", "mnt/lag"}
+
+
+def test_a_cell_knows_its_bucket_also_behind_a_mount() -> None:
+    cells = {cell.cell_id: cell for cell in parse_suite(SUITE, "s.yaml").cells()}
+    assert cells["mnt/lag"].bucket == cells["api/read"].target
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "complaint"),
+    [
+        (
+            "aws_cli}, target: x}",
+            "aws_cli}, target: m}",
+            "aws_cli reaches a bucket or a directory_bucket or a",
+        ),
+        (
+            "mount_io}, target: m}",
+            "mount_io}, target: m, workloads: [up]}",
+            r"mount_io cannot do 'up' \(file_upload\); it can do: read, lag",
+        ),
+        ("lab: aws-shaped", "lab: true", "the plain lab has no directory_bucket: write lab: aws-shaped"),
+        ("lab: aws-shaped", "lab: false", "targets.x.region: say in which region"),
+        ("tree_download, dataset: t", "tree_download, dataset: d", "'d' is not a dataset of a file tree"),
+        (
+            "up: {kind: file_upload, size: 64}",
+            "up: {kind: first_request, dataset: t}",
+            "'t' is not a dataset of b",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(right: str, wrong: str, complaint: str) -> None:
+    assert right in SUITE
+    with pytest.raises(UserError, match=complaint):
+        parse_suite(SUITE.replace(right, wrong, 1), "s.yaml")
