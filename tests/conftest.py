@@ -1,5 +1,6 @@
 """Fixtures that every test may use: a real S3 server on loopback, and a bucket of one's own in it."""
 
+import os
 import secrets
 import socket
 import subprocess
@@ -13,17 +14,41 @@ import boto3
 import pytest
 
 from tasks.lab.local_lab import running_lab
-from tasks.lab.state import LabState
+from tasks.lab.state import AWS_SHAPED_VARIABLES_TO_UNSET, LabState
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabState]:
+def lab_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session's lab lies."""
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="session")
+def lab(lab_folder: Path) -> Iterator[LabState]:
     """The local lab, up: a real S3 server and, where this machine can, a mount of it."""
-    with running_lab(tmp_path_factory.mktemp("lab")) as state:
+    with running_lab(lab_folder) as state:
         yield state
+
+
+@pytest.fixture(scope="session")
+def aws_shaped_lab(lab_folder: Path, lab: LabState) -> Iterator[LabState]:
+    """The same lab, which answers to Amazon's host names too, to clients that have `aws_environment`."""
+    with running_lab(lab_folder, aws_shaped=True) as state:
+        assert state.endpoint_url == lab.endpoint_url
+        yield state
+
+
+@pytest.fixture
+def aws_environment(aws_shaped_lab: LabState, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """This process's environment, for the time of a test, as measuring processes have it in that lab."""
+    for name in AWS_SHAPED_VARIABLES_TO_UNSET:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in aws_shaped_lab.aws_environment().items():
+        monkeypatch.setenv(name, value)
+    return dict(os.environ)
 
 
 @pytest.fixture(scope="session")

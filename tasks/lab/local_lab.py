@@ -3,24 +3,20 @@
 Commands on the same folder wait for one another (`flock`), so that two never start two labs.
 
 A lab that is broken is taken down and brought up again rather than mended: the mount holds the server's port
-and keys, so that a new server needs a new mount anyway.
-
-Nothing here looks into the mount point but once, right after mounting: an access to a mount whose server has
-died waits for it. What is mounted is read from the kernel's mount table instead.
+and keys, so that a new server needs a new mount anyway. The proxy that makes a lab AWS-shaped is added to one
+that is up, because nothing else depends on it.
 """
 
 import fcntl
 import secrets
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO
 
-import psutil
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -29,28 +25,55 @@ from botocore.httpsession import URLLib3Session
 from pydantic import SecretStr
 
 from configs.errors import UserError
+from configs.lab_delays import DEFAULT_DELAYS, Delays, load_delays
 from tasks.lab import rclone
+from tasks.lab.aws_shaped import start_aws_shaped
 from tasks.lab.files import make_private
-from tasks.lab.processes import ProcessRef, log_tail, start_daemon
-from tasks.lab.state import LAB_BUCKET, LAB_REGION, LabFolder, LabState, LabStatus, read_state, write_state
+from tasks.lab.mounting import end_mount, is_mounted, mount_bucket, wait_for_uploads
+from tasks.lab.processes import (
+    POLL_S,
+    START_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+    ProcessRef,
+    listening_ports,
+    log_tail,
+    start_daemon,
+)
+from tasks.lab.state import (
+    BUCKETS,
+    LAB_BUCKET,
+    LAB_REGION,
+    LabFolder,
+    LabState,
+    LabStatus,
+    read_state,
+    write_state,
+)
 
-START_TIMEOUT_S = 20
-STOP_TIMEOUT_S = 10
-UPLOAD_TIMEOUT_S = 60
-"""For what was written to the mount just before the lab goes down; the write-back delay included."""
-POLL_S = 0.02
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a lab."""
+
+    temporary: bool = False
+    """It may go down with the last run that uses it."""
+    aws_shaped: bool = False
+    """It answers to Amazon's host names too."""
+    delays: Delays | None = None
+    """Of an AWS-shaped lab; none keeps those that it is up with, or takes the file that ships."""
 
 
-def lab_up(folder: Path) -> LabState:
+def lab_up(folder: Path, *, aws_shaped: bool = False, delays: Delays | None = None) -> LabState:
     """Brings the lab of this folder up, or returns the one that is up; a broken one is started anew.
 
     Where no mount can be made the lab is up all the same, without one and with the reason in `mount_problem`.
+    A lab that is AWS-shaped stays so until it goes down.
 
     Raises:
-        UserError: The folder cannot be written, rclone is missing, or the server did not answer within
-            `START_TIMEOUT_S` (with the end of its log); then nothing of it runs any more.
+        UserError: The folder cannot be written, rclone is missing, or a server did not answer within
+            `START_TIMEOUT_S` (with the end of its log); then that server does not run any more.
     """
-    return _ensure_up(folder, temporary=False)
+    return _ensure_up(folder, Wanted(aws_shaped=aws_shaped, delays=delays))
 
 
 def lab_down(folder: Path) -> tuple[str, ...]:
@@ -66,8 +89,7 @@ def lab_down(folder: Path) -> tuple[str, ...]:
         return ()
     lab = LabFolder(folder.resolve())
     with _folder_errors(folder), lab.users_file.open("w") as users, _locked(lab):
-        if not _is_last(users):
-            raise UserError(f"a run uses the lab in {folder}: wait for its end, or end it first")
+        _refuse_used(lab, users)
         return _take_down(lab)
 
 
@@ -82,13 +104,15 @@ def lab_status(folder: Path) -> LabStatus:
         problems.append(f"the S3 server has ended (its log: {lab.server_log})")
     if state.mount is not None and state.mount.find() is None:
         problems.append(f"the mount's process has ended (its log: {lab.mount_log})")
-    if state.mount_path is not None and not _is_mounted(state.mount_path):
+    if state.mount_path is not None and not is_mounted(state.mount_path):
         problems.append(f"nothing is mounted at {state.mount_path}")
+    if state.aws_shaped is not None and state.aws_shaped.proxy.find() is None:
+        problems.append(f"the proxy for Amazon's host names has ended (its log: {lab.proxy.log})")
     return LabStatus(condition="broken" if problems else "up", problems=tuple(problems), state=state)
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[LabState]:
+def running_lab(folder: Path, *, aws_shaped: bool = False) -> Iterator[LabState]:
     """The lab of this folder for the time of a block; one that `lab_up` brought up stays up.
 
     A lab that came up for such a block is temporary: the last block that uses it takes it down, also where
@@ -101,7 +125,7 @@ def running_lab(folder: Path) -> Iterator[LabState]:
     with users:
         fcntl.flock(users, fcntl.LOCK_SH)
         try:
-            yield _ensure_up(folder, temporary=True)
+            yield _ensure_up(folder, Wanted(temporary=True, aws_shaped=aws_shaped))
         finally:
             _leave(lab, users)
 
@@ -116,6 +140,11 @@ def _leave(lab: LabFolder, users: IO[str]) -> None:
             _take_down(lab)
 
 
+def _refuse_used(lab: LabFolder, users: IO[str]) -> None:
+    if not _is_last(users):
+        raise UserError(f"a run uses the lab in {lab.root}: wait for its end, or end it first")
+
+
 def _is_last(users: IO[str]) -> bool:
     """Whether nobody else uses the lab; from now on nobody can begin to, until the file is closed."""
     try:
@@ -125,7 +154,7 @@ def _is_last(users: IO[str]) -> bool:
     return True
 
 
-def _ensure_up(folder: Path, *, temporary: bool) -> LabState:
+def _ensure_up(folder: Path, wanted: Wanted) -> LabState:
     """The lab that is up, or a new one; a temporary one that is asked for by `lab_up` becomes permanent."""
     lab = LabFolder(folder.resolve())
     with _folder_errors(folder):
@@ -133,19 +162,47 @@ def _ensure_up(folder: Path, *, temporary: bool) -> LabState:
         with _locked(lab):
             status = lab_status(lab.root)
             state = status.state
+            shaped_before = None if state is None else state.aws_shaped
             if status.condition != "up" or state is None:
                 _take_down(lab)
-                return _start(lab, temporary=temporary)
-            if state.temporary and not temporary:
-                state = state.model_copy(update={"temporary": False})
-                write_state(lab.state_file, state)
+                state = _start(lab, temporary=wanted.temporary)
+            elif state.temporary and not wanted.temporary:
+                state = _changed(lab, state, temporary=False)
+            if shaped_before is not None:
+                return _shape(lab, state, wanted.delays or shaped_before.delays)
+            if wanted.aws_shaped:
+                return _shape(lab, state, wanted.delays or load_delays(DEFAULT_DELAYS))
             return state
+
+
+def _shape(lab: LabFolder, state: LabState, delays: Delays) -> LabState:
+    """Make a lab that is up AWS-shaped, with these delays; others are changed while no run uses the lab."""
+    if state.aws_shaped is not None:
+        if state.aws_shaped.delays == delays:
+            return state
+        with lab.users_file.open("w") as users:
+            _refuse_used(lab, users)
+        state.aws_shaped.proxy.end(STOP_TIMEOUT_S)
+        state = _changed(lab, state, aws_shaped=None)
+    shaped = start_aws_shaped(lab, state, delays)
+    try:
+        return _changed(lab, state, aws_shaped=shaped)
+    except BaseException:
+        shaped.proxy.end(STOP_TIMEOUT_S)
+        raise
+
+
+def _changed(lab: LabFolder, state: LabState, **fields: object) -> LabState:
+    changed = state.model_copy(update=fields)
+    write_state(lab.state_file, changed)
+    return changed
 
 
 def _make(lab: LabFolder) -> None:
     """Make the folders, for nobody else's eyes: copied logs lie in them, and what a run's server keeps."""
     make_private(lab.root)
-    lab.data.joinpath(LAB_BUCKET).mkdir(parents=True, exist_ok=True)
+    for bucket in BUCKETS:
+        lab.data.joinpath(bucket).mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
@@ -169,7 +226,7 @@ def _start(lab: LabFolder, *, temporary: bool) -> LabState:
     mount = None
     try:
         endpoint_url = _wait_for_server(server, Credentials(access_key_id, secret_access_key), lab.server_log)
-        mount, mount_problem = _mount(
+        mount, mount_problem = mount_bucket(
             lab, rclone.mount_environment(endpoint_url, LAB_REGION, access_key_id, secret_access_key)
         )
         state = LabState(
@@ -184,7 +241,7 @@ def _start(lab: LabFolder, *, temporary: bool) -> LabState:
         )
         write_state(lab.state_file, state)
     except BaseException:  # an interrupt too: nothing may stay that no state file tells of
-        _end_mount(lab, mount)
+        end_mount(lab, mount)
         server.end(STOP_TIMEOUT_S)
         raise
     return state
@@ -194,9 +251,9 @@ def _wait_for_server(server: ProcessRef, credentials: Credentials, log: Path) ->
     """The URL at which the server answers a signed request for the lab's bucket."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while (process := server.find()) is not None and time.monotonic() < deadline:
-        for connection in process.net_connections("tcp4"):
-            endpoint_url = f"http://127.0.0.1:{connection.laddr.port}"
-            if connection.status == psutil.CONN_LISTEN and _shows_bucket(endpoint_url, credentials):
+        for port in listening_ports(process):
+            endpoint_url = f"http://127.0.0.1:{port}"
+            if _shows_bucket(endpoint_url, credentials):
                 return endpoint_url
         time.sleep(POLL_S)
     raise UserError(
@@ -214,72 +271,19 @@ def _shows_bucket(endpoint_url: str, credentials: Credentials) -> bool:
         return False
 
 
-def _mount(lab: LabFolder, environment: dict[str, str]) -> tuple[ProcessRef | None, str]:
-    """The process of the mount, or none and the reason."""
-    if obstacle := rclone.mount_obstacle():
-        return None, f"{obstacle}; then take the lab down and up again"
-    lab.mount_point.mkdir(exist_ok=True)
-    if lab.cache.exists():
-        shutil.rmtree(lab.cache)
-    command = rclone.mount_command(LAB_BUCKET, lab.mount_point, lab.cache)
-    mount = start_daemon(command, environment, lab.mount_log)
-    try:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while mount.find() is not None and time.monotonic() < deadline:
-            if _is_mounted(lab.mount_point):
-                list(lab.mount_point.iterdir())  # raises OSError unless the mount shows the bucket
-                return mount, ""
-            time.sleep(POLL_S)
-        problem = f"rclone did not mount the bucket within {START_TIMEOUT_S} s"
-    except OSError as error:
-        problem = f"the mount does not show the bucket: {error.strerror}"
-    except BaseException:
-        _end_mount(lab, mount)
-        raise
-    _end_mount(lab, mount)
-    return None, f"{problem}; the end of {lab.mount_log}:\n{log_tail(lab.mount_log)}"
-
-
 def _take_down(lab: LabFolder) -> tuple[str, ...]:
     state = read_state(lab.state_file)
     ended = []
+    if state is not None and state.aws_shaped is not None and state.aws_shaped.proxy.end(STOP_TIMEOUT_S):
+        ended.append("the proxy for Amazon's host names")
     if state is not None and state.server.find() is not None and state.mount is not None:
-        _wait_for_uploads(lab, state.mount)
-    if _end_mount(lab, None if state is None else state.mount):
+        wait_for_uploads(lab, state.mount)
+    if end_mount(lab, None if state is None else state.mount):
         ended.append("the mount")
     if state is not None and state.server.end(STOP_TIMEOUT_S):
         ended.append("the S3 server")
     lab.state_file.unlink(missing_ok=True)
     return tuple(ended)
-
-
-def _wait_for_uploads(lab: LabFolder, mount: ProcessRef) -> None:
-    """Waits for the write-backs, because rclone forgets what is pending when it is asked to end."""
-    deadline = time.monotonic() + UPLOAD_TIMEOUT_S
-    while mount.find() is not None and time.monotonic() < deadline and rclone.uploads_are_pending(lab.cache):
-        time.sleep(POLL_S)
-
-
-def _end_mount(lab: LabFolder, mount: ProcessRef | None) -> bool:
-    """Ends the mount's process, which unmounts, and takes away what it left mounted; false for nothing."""
-    ended = mount is not None and mount.end(STOP_TIMEOUT_S)
-    if not _is_mounted(lab.mount_point):
-        return ended
-    fusermount = shutil.which("fusermount3")
-    if fusermount is None:
-        raise UserError(
-            f"{lab.mount_point} is still mounted and fusermount3 is missing: sudo umount -l {lab.mount_point}"
-        )
-    result = subprocess.run(
-        [fusermount, "-u", "-z", lab.mount_point], capture_output=True, text=True, check=False
-    )
-    if result.returncode != 0:
-        raise UserError(f"{lab.mount_point} could not be unmounted: {result.stderr.strip()}")
-    return True
-
-
-def _is_mounted(mount_point: Path) -> bool:
-    return any(partition.mountpoint == str(mount_point) for partition in psutil.disk_partitions(all=True))
 
 
 @contextmanager

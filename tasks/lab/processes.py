@@ -23,6 +23,8 @@ SAME_MOMENT_S = 1.0
 
 LOG_TAIL_LINES = 12
 POLL_S = 0.02
+START_TIMEOUT_S = 20
+STOP_TIMEOUT_S = 10
 QUIET_WINDOW_S = 0.5
 
 
@@ -103,6 +105,12 @@ def start_daemon(command: Sequence[str], environment: Mapping[str, str], log_fil
         setsid=True,
     )
     return ProcessRef.of(pid)
+
+
+def listening_ports(process: psutil.Process) -> list[int]:
+    """The TCP ports of IPv4 on which a process listens now, which the kernel may have chosen."""
+    connections = process.net_connections("tcp4")
+    return [connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN]
 
 
 def log_tail(log_file: Path) -> str:

@@ -11,11 +11,31 @@ from pydantic import SecretStr, ValidationError
 
 from configs.base import Model
 from configs.errors import UserError
+from configs.lab_delays import Delays
 from tasks.lab.files import write_whole
 from tasks.lab.processes import ProcessRef
 
+LAB_REGION = "ap-northeast-1"
+LAB_ZONES = ("apne1-az4", "apne1-az1")
+"""Where the AWS-shaped lab has directory buckets: the client's own zone first, then another one."""
 LAB_BUCKET = "s3bench-lab"
-LAB_REGION = "us-east-1"
+"""It is mounted, and accelerated in the AWS-shaped lab."""
+ACCELERATED = (LAB_BUCKET,)
+BUCKETS = (LAB_BUCKET, f"{LAB_BUCKET}-plain", *(f"{LAB_BUCKET}--{zone}--x-s3" for zone in LAB_ZONES))
+"""What lies in the lab's folder: one for each kind of target, and one that is not accelerated."""
+
+NETWORK_VARIABLES = (
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "SSL_CERT_DIR",
+)
+"""Variables that lead a client past the lab's proxy or its authority; no lab needs any of them."""
 
 VARIABLES_TO_UNSET = (
     "AWS_PROFILE",
@@ -29,6 +49,16 @@ VARIABLES_TO_UNSET = (
 A profile that the emptied configuration lacks is an error, a session token goes into the signature, and an
 endpoint for S3 alone goes before the common one.
 """
+
+AWS_SHAPED_VARIABLES_TO_UNSET = (
+    *VARIABLES_TO_UNSET,
+    "AWS_ENDPOINT_URL",
+    "AWS_USE_DUALSTACK_ENDPOINT",
+    "AWS_USE_FIPS_ENDPOINT",
+    "AWS_S3_DISABLE_EXPRESS_SESSION_AUTH",
+    *NETWORK_VARIABLES,
+)
+"""Each of them keeps a client from what `LabState.aws_environment` sets."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +103,46 @@ class LabFolder:
         return self.root / "server.log"
 
     @property
+    def proxy(self) -> "ProxyFolder":
+        """What makes the lab AWS-shaped."""
+        return ProxyFolder(self.root / "aws")
+
+    @property
     def mount_log(self) -> Path:
         """What the mount says."""
         return self.root / "mount.log"
+
+
+@dataclass(frozen=True)
+class ProxyFolder:
+    """Where the files of the proxy lie that makes a lab AWS-shaped."""
+
+    root: Path
+
+    @property
+    def settings(self) -> Path:
+        """What the proxy is told."""
+        return self.root / "proxy.json"
+
+    @property
+    def ca_file(self) -> Path:
+        """The certificate that clients must trust."""
+        return self.root / "ca.pem"
+
+    @property
+    def log(self) -> Path:
+        """What the proxy says."""
+        return self.root / "proxy.log"
+
+
+class AwsShaped(Model):
+    """What makes a lab AWS-shaped: a proxy that takes Amazon's host names for the lab's."""
+
+    proxy_url: str
+    ca_file: Path
+    """The authority that clients must trust."""
+    delays: Delays
+    proxy: ProcessRef
 
 
 class LabState(Model):
@@ -94,6 +161,8 @@ class LabState(Model):
     """It came up for a run, and goes down with the last run that uses it."""
     server: ProcessRef
     mount: ProcessRef | None
+    aws_shaped: AwsShaped | None = None
+    """None where it answers to no host name of Amazon's."""
 
     def environment(self) -> dict[str, str]:
         """The variables that point any AWS client at the lab, and away from the user's own AWS set-up.
@@ -101,12 +170,34 @@ class LabState(Model):
         They hold the lab's secret key: hand them to a process, never to a log. Take `VARIABLES_TO_UNSET` away
         too.
         """
+        return {**self._identity(), "AWS_ENDPOINT_URL": self.endpoint_url}
+
+    def aws_environment(self) -> dict[str, str]:
+        """The same for an AWS-shaped lab: clients keep Amazon's host names and come through the proxy.
+
+        Take `AWS_SHAPED_VARIABLES_TO_UNSET` away too. `SSL_CERT_FILE` is for clients that are written in Rust
+        and Go, and for the CRT. Uploads carry no checksum unless a client is told so: nothing here checks it.
+
+        Raises:
+            UserError: The lab is not AWS-shaped.
+        """
+        if self.aws_shaped is None:
+            raise UserError("the lab is up but not AWS-shaped: s3bench lab up --aws-shaped")
+        return {
+            **self._identity(),
+            "HTTPS_PROXY": self.aws_shaped.proxy_url,
+            "https_proxy": self.aws_shaped.proxy_url,
+            "AWS_CA_BUNDLE": str(self.aws_shaped.ca_file),
+            "SSL_CERT_FILE": str(self.aws_shaped.ca_file),
+            "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
+        }
+
+    def _identity(self) -> dict[str, str]:
         return {
             "AWS_ACCESS_KEY_ID": self.access_key_id,
             "AWS_SECRET_ACCESS_KEY": self.secret_access_key.get_secret_value(),
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
-            "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -132,14 +223,24 @@ class LabStatus(Model):
             f"bucket:   {self.state.bucket}",
         ]
         lines.append(f"mount:    {self.state.mount_path or f'none, because {self.state.mount_problem}'}")
+        if self.state.aws_shaped is not None:
+            lines.append(
+                f"as AWS:   {self.state.aws_shaped.proxy_url} (proxy), {self.state.aws_shaped.ca_file}"
+            )
         lines += [f"broken:   {problem}" for problem in self.problems]
         return "\n".join(lines)
 
 
-def shell_exports(state: LabState) -> str:
-    """Lines for `eval`: they turn a POSIX shell's AWS settings to the lab."""
-    exports = (f"export {name}={shlex.quote(value)}" for name, value in state.environment().items())
-    return "\n".join([f"unset {' '.join(VARIABLES_TO_UNSET)}", *exports])
+def shell_exports(state: LabState, *, aws_shaped: bool = False) -> str:
+    """Lines for `eval`: they turn a POSIX shell's AWS settings to the lab.
+
+    Raises:
+        UserError: They are to be those of an AWS-shaped lab, and it is none.
+    """
+    environment = state.aws_environment() if aws_shaped else state.environment()
+    unset = AWS_SHAPED_VARIABLES_TO_UNSET if aws_shaped else VARIABLES_TO_UNSET
+    exports = (f"export {name}={shlex.quote(value)}" for name, value in environment.items())
+    return "\n".join([f"unset {' '.join(unset)}", *exports])
 
 
 def read_state(state_file: Path) -> LabState | None:
