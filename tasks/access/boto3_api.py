@@ -1,30 +1,48 @@
-"""boto3's low-level API: `get_object` and `put_object` with the whole body, one after another."""
+"""boto3's low-level API: `get_object` and `put_object` with the whole body."""
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
+import functools
+import os
+import time
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import boto3
 import botocore
-from botocore.awsrequest import AWSPreparedRequest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from configs.access_paths import Boto3Api
-from configs.targets import BucketTarget
+from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 from tasks.access import bucket_io
+from tasks.access.boto3_requests import RequestFacts, requests_seen, upload_checksum
+from tasks.access.boto3_stages import Stages, StageWatch, Traffic, traffic_of
+from tasks.access.connections import open_connections
+from tasks.access.directory_label import refuse_another_session, zones_of
+from tasks.access.hosts import refuse_other_hosts
 from tasks.access.protocol import Answer, CacheStates, Upload
+from tasks.access.s3_client import control_client, session_settings
 from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import NULL, Failure
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+_clock = time.perf_counter_ns
+
+
+class _Native(NamedTuple):
+    response: Any
+    """boto3's own answer, a dictionary of another shape for each operation."""
+    stages: Stages
+
 
 class Boto3ApiPath:
-    """A classic boto3 client with one connection, as a script would use it."""
+    """A classic boto3 client with a connection for each thread, as a script would use it.
+
+    Timed besides the call itself: two readings of the clock and one small object, which keep the stages.
+    What is written is looked up and deleted by a control client, so that requests and connections in the
+    proof are those of the measured client alone.
+    """
 
     cache_states = CacheStates(
         single="the same object each time; the client keeps nothing, the service may",
@@ -33,61 +51,84 @@ class Boto3ApiPath:
         write="a new key each time; the service has the data when the call returns",
     )
 
-    def __init__(self, config: Boto3Api, target: BucketTarget) -> None:
-        self._config = config
+    def __init__(self, config: Boto3Api, target: AnyBucket) -> None:
         self._target = target
-        self._asked_host = ""
+        self._config = config
+        self._watch = StageWatch()
+        self._proof: dict[str, str] = {}
+        self._earlier = Traffic({}, 0)
+        self._session: boto3.Session
+        self._client_config: Config
         self._client: S3Client
 
     def connect(self, concurrency: int) -> None:
-        """Make the client and send a listing for each thread, so that no sample holds DNS, TCP or TLS.
+        """Make the client and open a connection for each thread, so that no sample holds DNS, TCP or TLS.
+
+        It does so by listings. The first of them makes a directory bucket's session, which is timed.
 
         Raises:
-            LabelError: if the listing was refused, or went to another host than the target's.
+            LabelError: if the listing was refused, or it is not what the label says: another host, a session
+                where none was wanted or none where one was, a bucket in another zone.
         """
         # A session of its own: boto3's default one keeps the first credentials that a process found.
-        self._client = boto3.Session().client(
-            "s3",
-            endpoint_url=self._target.endpoint_url,
-            region_name=self._target.region,
-            config=Config(
-                connect_timeout=self._config.connect_timeout_s,
-                read_timeout=self._config.read_timeout_s,
-                retries={"total_max_attempts": self._config.max_attempts, "mode": self._config.retry_mode},
-                max_pool_connections=concurrency,
-            ),
-        )
-        events = self._client.meta.events
-        events.register("before-send.s3", self._note_host)
+        self._session = boto3.Session()
+        self._client_config = _client_config(self._config, self._target, concurrency)
+        client = self._new_client()
+        stages = self._watch.begin()
         try:
-            _at_once(self._open_connection, concurrency)
+            with requests_seen(client) as seen:
+                open_connections(
+                    self._send_listing, concurrency, lambda: traffic_of(self._client).connections
+                )
         except (BotoCoreError, ClientError) as error:
             message = f"bucket {self._target.bucket!r} does not answer a listing: {error}"
             raise LabelError(message) from error
-        finally:
-            events.unregister("before-send.s3", self._note_host)
-        self._refuse_another_host()
+        self._proof = _client_proof(client) | {"signing_name": seen.signing_name, "http": seen.http_version}
+        if isinstance(self._target, DirectoryBucketTarget):
+            self._proof |= _directory_proof(self._target, seen, stages)
+        self.proof()
 
-    def _open_connection(self) -> None:
+    def _new_client(self) -> "S3Client":
+        client: S3Client = self._session.client(
+            "s3",
+            endpoint_url=self._target.endpoint_url if isinstance(self._target, BucketTarget) else None,
+            region_name=self._target.region,
+            config=self._client_config,
+        )
+        self._watch.attach(client)
+        self._client = client
+        return client
+
+    @functools.cached_property
+    def _control(self) -> "S3Client":
+        return control_client(self._target, os.environ)
+
+    def _send_listing(self) -> None:
         self._client.list_objects_v2(Bucket=self._target.bucket, Prefix=f"{self._target.prefix}/", MaxKeys=1)
 
-    def _note_host(self, request: AWSPreparedRequest, **_: object) -> None:
-        self._asked_host = urlsplit(request.url).netloc
+    def renew(self) -> None:
+        """A new client of the same session: no connection, no CreateSession, no TLS session to resume.
 
-    def _refuse_another_host(self) -> None:
-        wanted = _hosts_of(self._target, self._client.meta.region_name)
-        if self._asked_host not in wanted:
-            message = (
-                f"requests go to {self._asked_host}, but the target is {wanted[0]}: "
-                "is another region, AWS_ENDPOINT_URL or a profile setting in the way?"
-            )
-            raise LabelError(message)
+        Credentials are kept, and so is what the operating system knows of names.
+        """
+        self._earlier += traffic_of(self._client)
+        self._client.close()
+        self._new_client()
 
     def proof(self) -> dict[str, str]:
-        """Client, versions and the host that was asked."""
-        return {
-            "client": f"boto3 {boto3.__version__}, botocore {botocore.__version__}",
-            "host": self._asked_host,
+        """Client, versions, and what went where so far; after a block it covers the whole of it.
+
+        Raises:
+            LabelError: if any request went to a host that does not mean the target.
+        """
+        client = self._client
+        traffic = self._earlier + traffic_of(client)
+        hosts = traffic.requests_by_host
+        refuse_other_hosts(hosts, self._target, client.meta.region_name)
+        return self._proof | {
+            "host": ", ".join(hosts),
+            "requests_in_block": str(sum(hosts.values())),
+            "connections_in_block": str(traffic.connections),
         }
 
     def list_keys(self, prefix: str) -> list[str]:
@@ -98,18 +139,30 @@ class Boto3ApiPath:
         return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
     def read(self, key: str) -> tuple[bytes, object]:
-        """`get_object` and the whole body."""
+        """`get_object`, which returns when the response's headers are there, and the whole body."""
+        stages = self._watch.begin()
         response = self._client.get_object(Bucket=self._target.bucket, Key=key)
-        return response["Body"].read(), response
+        stages.headers_ns = _clock()
+        return response["Body"].read(), _Native(response, stages)
 
     def write(self, upload: Upload) -> object:
-        """`put_object`."""
-        return self._client.put_object(Bucket=self._target.bucket, Key=upload.key, Body=upload.payload)
+        """`put_object`; it ends with the response's headers, so that it has no first byte of its own."""
+        stages = self._watch.begin()
+        response = self._client.put_object(Bucket=self._target.bucket, Key=upload.key, Body=upload.payload)
+        return _Native(response, stages)
 
     def answer(self, native: object) -> Answer:
-        """Status and the SDK's own retries."""
-        facts = cast("dict[str, dict[str, int]]", native)["ResponseMetadata"]
-        return Answer(http_status=facts["HTTPStatusCode"], retries=facts["RetryAttempts"])
+        """Status, the SDK's own retries, and the stages; of a connection and a session where one was made."""
+        response, stages = cast("_Native", native)
+        facts = response["ResponseMetadata"]
+        return Answer(
+            http_status=facts["HTTPStatusCode"],
+            retries=facts["RetryAttempts"],
+            connect_ns=stages.connect_ns or None,
+            tls_ns=stages.tls_ns or None,
+            session_ns=stages.session_ns or None,
+            ttfb_ns=stages.headers_ns - stages.started_ns if stages.headers_ns else None,
+        )
 
     def failure(self, error: Exception) -> Failure:
         """The service's error code and status, or the client's exception."""
@@ -124,43 +177,51 @@ class Boto3ApiPath:
         )
 
     def ready_for_writes(self, prefix: str) -> None:
-        """A bucket has no folders to make."""
+        """A bucket has no folders to make; the checksum of uploads is looked at once, without a request."""
+        if "upload_checksum" not in self._proof:
+            found = upload_checksum(self._client, self._target.bucket, f"{prefix}probe")
+            self._proof["upload_checksum"] = found
 
     def size_of(self, key: str) -> int:
         """From HEAD."""
-        return self._client.head_object(Bucket=self._target.bucket, Key=key)["ContentLength"]
+        return self._control.head_object(Bucket=self._target.bucket, Key=key)["ContentLength"]
 
     def delete(self, keys: list[str]) -> None:
         """As when cleaning up: one that cannot be deleted is an error."""
-        bucket_io.delete(self._client, self._target.bucket, keys)
+        bucket_io.delete(self._control, self._target.bucket, keys)
 
     def close(self) -> None:
-        """Close the connection pool."""
+        """Close the connection pools."""
+        if "_control" in self.__dict__:
+            self._control.close()
         self._client.close()
 
 
-def _hosts_of(target: BucketTarget, region: str) -> tuple[str, ...]:
-    """The hosts that mean this bucket in its region, virtual-hosted or path style (Amazon S3 User Guide).
-
-    After a redirect to a bucket's true region botocore asks that region's host, so that the host tells.
-    """
-    if target.endpoint_url is not None:
-        own = urlsplit(target.endpoint_url).netloc
-        return own, f"{target.bucket}.{own}"
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    services = [f"s3.{region}.{domain}", f"s3.dualstack.{region}.{domain}"]
-    if region == "us-east-1":
-        services.append(f"s3.{domain}")  # the oldest region has the global name as well
-    return (*(f"{target.bucket}.{service}" for service in services), *services)
+def _client_config(config: Boto3Api, target: AnyBucket, concurrency: int) -> Config:
+    settings = Config(
+        connect_timeout=config.connect_timeout_s,
+        read_timeout=config.read_timeout_s,
+        retries={"total_max_attempts": config.max_attempts, "mode": config.retry_mode},
+        max_pool_connections=concurrency,
+        request_checksum_calculation=config.upload_checksums,
+    )
+    if isinstance(target, AcceleratedBucketTarget):
+        return settings.merge(Config(s3={"use_accelerate_endpoint": True}))
+    return settings.merge(session_settings(target))
 
 
-def _at_once(request: Callable[[], None], times: int) -> None:
-    """Send a request from as many threads at the same moment, so that each takes a connection of its own."""
-    together = threading.Barrier(times)
+def _client_proof(client: "S3Client") -> dict[str, str]:
+    http_client = type(cast("Any", client)._endpoint.http_session)  # noqa: SLF001 - botocore tells it nowhere else
+    return {
+        "client": f"boto3 {boto3.__version__}, botocore {botocore.__version__}",
+        "client_class": f"{type(client).__name__}, {http_client.__name__}",
+        "http_client": f"urllib3 {metadata.version('urllib3')}",
+    }
 
-    def send(_: int) -> None:
-        together.wait()
-        request()
 
-    with ThreadPoolExecutor(times) as pool:
-        list(pool.map(send, range(times)))
+def _directory_proof(target: DirectoryBucketTarget, seen: RequestFacts, stages: Stages) -> dict[str, str]:
+    """What is true of directory buckets alone; a wrong label is a LabelError."""
+    refuse_another_session(target, "boto3", used_session=seen.used_session)
+    created = {"create_session_ms": f"{stages.session_ns / 1e6:.3f}"} if stages.session_ns else {}
+    used = "used" if seen.used_session else "not used: every request signed with one's own credentials"
+    return {"session": used, **created, **zones_of(target)}

@@ -1,23 +1,33 @@
 """File input and output on a mounted file system that shows a bucket.
 
 A read is open, read to the end, close. A write is open, write, flush, fsync, close: on S3 Files and on
-rclone, fsync returns when the file system has the data, and the bucket gets it later.
+rclone, fsync returns when the file system has the data, and the bucket gets it later; on Mountpoint for
+Amazon S3 fsync and close end the upload, and both are timed.
 """
 
 import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import psutil
 
 from configs.access_paths import MountIo
+from configs.errors import UserError
 from configs.targets import MountTarget
+from tasks.access.efs_state import STATE_FOLDER, prove_s3_files
 from tasks.access.protocol import Answer, CacheStates, Upload
 from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import Failure
 
 _ANSWER = Answer()
+_MOUNTPOINT: Final = "mountpoint-s3"
+"""What the mount table gives as the source of a Mountpoint for Amazon S3."""
+_MOUNTPOINT_HINT: Final = (
+    "Mountpoint for Amazon S3 overwrites and deletes only where it was mounted with "
+    "--allow-overwrite and --allow-delete"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +49,15 @@ class MountIoPath:
         write="a new file each time; fsync returns when the mount has the data, the bucket gets it later",
     )
 
-    def __init__(self, config: MountIo, target: MountTarget) -> None:
+    def __init__(self, config: MountIo, target: MountTarget, efs_state: Path = STATE_FOLDER) -> None:
         if target.path is None:
             message = "the mount target has no path"  # suites and the lab both fill it in
             raise LabelError(message)
         self._read_size = config.read_size or -1
         self._target = target
         self._root = target.path
+        self._efs_state = efs_state
+        self._s3_files: dict[str, str] = {}
         self._folders: list[Path] = []
         self._mounted: Mounted
 
@@ -53,7 +65,8 @@ class MountIoPath:
         """Look up what is mounted, and touch it once; a mount has no connection of each thread.
 
         Raises:
-            LabelError: if nothing, or another kind of file system, is mounted at the path, or it is dead.
+            LabelError: if nothing, or another kind of file system, is mounted at the path, or it is dead, or
+                efs-utils has not mounted there the S3 Files file system that the target names.
         """
         mounted = mounted_at(self._root)
         if mounted is None:
@@ -64,6 +77,10 @@ class MountIoPath:
                 f"{self._root} is a mount of type {mounted.fstype}, but the target says {self._target.fstype}"
             )
             raise LabelError(message)
+        if self._target.file_system_id is not None:
+            self._s3_files = prove_s3_files(
+                self._root, mounted.options, self._target.file_system_id, self._efs_state
+            )
         try:
             os.scandir(self._root).close()
         except OSError as error:
@@ -72,12 +89,14 @@ class MountIoPath:
         self._mounted = mounted
 
     def proof(self) -> dict[str, str]:
-        """Type, source and options of the mount, from the kernel's table."""
+        """Type, source and options of the mount from the kernel's table; of S3 Files its own record too."""
         return {
             "client": "open(), read(), write()",
+            "read_size": "the whole file" if self._read_size < 0 else f"{self._read_size} bytes",
             "mount_type": self._mounted.fstype,
             "mount_source": self._mounted.source,
             "mount_options": self._mounted.options,
+            **self._s3_files,
         }
 
     def list_keys(self, prefix: str) -> list[str]:
@@ -116,7 +135,8 @@ class MountIoPath:
     def failure(self, error: Exception) -> Failure:
         """The error's symbol, such as ENOTCONN."""
         if isinstance(error, OSError) and error.errno is not None:
-            return Failure(errno.errorcode.get(error.errno, "OSError"), str(error))
+            hint = f": {_MOUNTPOINT_HINT}" if self._refuses_changes(error) else ""
+            return Failure(errno.errorcode.get(error.errno, "OSError"), f"{error}{hint}")
         return Failure(type(error).__name__, str(error))
 
     def ready_for_writes(self, prefix: str) -> None:
@@ -131,9 +151,23 @@ class MountIoPath:
         return self._path(key).stat().st_size
 
     def delete(self, keys: list[str]) -> None:
-        """Unlink the files."""
-        for key in keys:
-            self._path(key).unlink()
+        """Unlink the files.
+
+        Raises:
+            UserError: if the mount was told to let none be deleted.
+        """
+        try:
+            for key in keys:
+                # For a second rclone hides, when asked for it, what it has written back just before.
+                self._path(key).unlink(missing_ok=True)
+        except PermissionError as error:
+            if self._refuses_changes(error):
+                message = f"{error}: what was written stays there: {_MOUNTPOINT_HINT}"
+                raise UserError(message) from error
+            raise
+
+    def _refuses_changes(self, error: OSError) -> bool:
+        return self._mounted.source == _MOUNTPOINT and error.errno == errno.EPERM
 
     def close(self) -> None:
         """Remove the folders that were made, where they are empty again."""

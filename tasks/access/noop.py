@@ -1,7 +1,7 @@
 """The access path that moves nothing: what is left of a measurement is the harness."""
 
 from configs.access_paths import NoOp
-from configs.targets import BucketTarget
+from configs.targets import AnyBucket
 from tasks.access.protocol import Answer, CacheStates, Upload
 from tasks.kernel.samples import Failure
 
@@ -18,7 +18,7 @@ class NoOpPath:
         write="nothing is moved",
     )
 
-    def __init__(self, config: NoOp, target: BucketTarget) -> None:
+    def __init__(self, config: NoOp, target: AnyBucket) -> None:
         self._written: dict[str, bytes] = {}
 
     def connect(self, concurrency: int) -> None:

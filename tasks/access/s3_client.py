@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.session
@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from configs.errors import UserError
-from configs.targets import BucketTarget
+from configs.targets import AnyBucket, BucketTarget, DirectoryBucketTarget
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 _CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 4})
 
 
-def control_client(target: BucketTarget, environment: Mapping[str, str]) -> "S3Client":
+def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Client":
     """A client of a target's bucket, with the credentials of `environment` (the lab's, or this process's).
+
+    It never uses an accelerate endpoint: that is for the measured client alone.
 
     Raises:
         UserError: if the AWS settings of this machine are at fault.
     """
+    endpoint_url = target.endpoint_url if isinstance(target, BucketTarget) else None
+    config = _CONFIG.merge(session_settings(target))
     if environment.get("AWS_CONFIG_FILE") == os.devnull:  # the lab: nothing of the user's own applies
         core = botocore.session.Session(
             session_vars={
@@ -35,12 +39,27 @@ def control_client(target: BucketTarget, environment: Mapping[str, str]) -> "S3C
         session = boto3.Session(
             aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
-            region_name=environment["AWS_REGION"],
+            region_name=target.region or environment["AWS_REGION"],
             botocore_session=core,
         )
-        client: S3Client = session.client("s3", endpoint_url=target.endpoint_url, config=_CONFIG)
+        client: S3Client = session.client(
+            "s3",
+            endpoint_url=endpoint_url,
+            verify=environment.get("AWS_CA_BUNDLE"),
+            config=config.merge(_of_lab(environment)),
+        )
         return client
-    return _default_client(endpoint_url=target.endpoint_url, region=target.region)
+    return _default_client(endpoint_url, target.region, config)
+
+
+def _of_lab(environment: Mapping[str, str]) -> Config:
+    """What a lab puts into the environment of clients that read one; the AWS-shaped lab does more."""
+    settings: Any = {"ignore_configured_endpoint_urls": True}  # the user's own may be in this process
+    own = Config(**settings)
+    proxy_url = environment.get("HTTPS_PROXY")
+    if proxy_url is None:
+        return own
+    return own.merge(Config(proxies={"https": proxy_url}, request_checksum_calculation="when_required"))
 
 
 def default_client() -> "S3Client":
@@ -49,13 +68,22 @@ def default_client() -> "S3Client":
     Raises:
         UserError: if those settings are at fault.
     """
-    return _default_client(endpoint_url=None, region=None)
+    return _default_client(None, None, _CONFIG)
 
 
-def _default_client(endpoint_url: str | None, region: str | None) -> "S3Client":
+def session_settings(target: AnyBucket) -> Config:
+    """Switch off sessions of a directory bucket where its target says so; nothing for any other."""
+    if isinstance(target, DirectoryBucketTarget) and not target.sessions:
+        # Not as botocore's own documentation spells it, which its client ignores (botocore/args.py).
+        settings: Any = {"disable_s3_express_session_auth": True}
+        return Config(s3=settings)
+    return Config()
+
+
+def _default_client(endpoint_url: str | None, region: str | None, config: Config) -> "S3Client":
     try:
         client: S3Client = boto3.Session().client(
-            "s3", endpoint_url=endpoint_url, region_name=region, config=_CONFIG
+            "s3", endpoint_url=endpoint_url, region_name=region, config=config
         )
     except (BotoCoreError, ValueError) as error:
         message = f"no S3 client can be made from this machine's AWS settings: {error}"

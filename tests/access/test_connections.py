@@ -1,74 +1,63 @@
 """Every thread finds a connection that is open already: none is opened inside a sample."""
 
-import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from configs.access_paths import Boto3Api
-from configs.targets import BucketTarget
+from configs.access_paths import Boto3Api, Obstore
+from configs.targets import AcceleratedBucketTarget
 from tasks.access.boto3_api import Boto3ApiPath
+from tasks.access.registry import access_path
+from tasks.lab.state import LabState
 
-EMPTY_LISTING = b'<?xml version="1.0"?><ListBucketResult></ListBucketResult>'
+if TYPE_CHECKING:
+    from conftest import SlowServer
 
-
-class CountingServer(ThreadingHTTPServer):
-    """Answers everything, and counts the connections that clients open."""
-
-    daemon_threads = True
-    request_queue_size = 64
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.connections = 0
-        self.arrived = threading.Barrier(4, timeout=5)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.connections += 1
-        super().process_request(request, client_address)
+    from tasks.access.protocol import ObjectPath
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: CountingServer
-
-    def do_GET(self) -> None:
-        if "list-type" in self.path:
-            self.server.arrived.wait()  # all of them are under way at once
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(EMPTY_LISTING)))
-        self.end_headers()
-        self.wfile.write(EMPTY_LISTING)
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[CountingServer]:
-    server = CountingServer()
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_as_many_connections_as_threads_are_opened_before_the_first_sample(
-    server: CountingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
-    endpoint_url = f"http://127.0.0.1:{server.server_port}"
-    target = BucketTarget(bucket="bucket", endpoint_url=endpoint_url, region="us-east-1")
-    access = Boto3ApiPath(Boto3Api(max_attempts=1), target)
+def test_as_many_connections_as_threads_are_opened_before_the_first_sample(server: "SlowServer") -> None:
+    server.before_headers_s = 0.02
+    access = Boto3ApiPath(Boto3Api(max_attempts=1), server.target)
     access.connect(4)
     assert server.connections == 4
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(access.read, ["k"] * 40))
+        answers = [access.answer(native) for _, native in pool.map(access.read, ["k"] * 40)]
     assert server.connections == 4
+    assert {answer.connect_ns for answer in answers} == {None}
+    assert access.proof()["connections_in_block"] == "4"
+    access.close()
+
+
+def test_an_answer_so_quick_that_two_threads_share_a_connection_is_no_reason_to_have_fewer(
+    server: "SlowServer",
+) -> None:
+    access = Boto3ApiPath(Boto3Api(max_attempts=1), server.target)
+    access.connect(3)
+    assert server.connections == 3
+    access.close()
+
+
+@pytest.mark.usefixtures("aws_environment")
+def test_each_thread_keeps_its_connection_through_a_proxy(aws_shaped_lab: LabState) -> None:
+    target = AcceleratedBucketTarget(bucket=aws_shaped_lab.bucket, region=aws_shaped_lab.region)
+    access = Boto3ApiPath(Boto3Api(), target)
+    access.connect(4)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(access.list_keys, ["s3bench/none/"] * 8))
+    assert access.proof()["connections_in_block"] == "4"
+    access.close()
+
+
+@pytest.mark.parametrize("config", [Boto3Api(max_attempts=1), Obstore(max_attempts=1)])
+def test_the_first_byte_is_there_before_the_body(server: "SlowServer", config: Boto3Api | Obstore) -> None:
+    access = cast("ObjectPath", access_path(config, server.target))
+    access.connect(1)
+    server.before_headers_s, server.before_body_s = 0.04, 0.0
+    slow_headers = access.answer(access.read("k")[1])
+    server.before_headers_s, server.before_body_s = 0.0, 0.04
+    slow_body = access.answer(access.read("k")[1])
+    assert (slow_headers.ttfb_ns or 0) > 38e6
+    assert 0 < (slow_body.ttfb_ns or 0) < 20e6
     access.close()

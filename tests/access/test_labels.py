@@ -1,15 +1,30 @@
 """A label is proved before anything is measured: another host, no mount or another mount fails the cell."""
 
+import functools
 from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
 
+import boto3
 import pytest
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
-from configs.access_paths import Boto3Api, MountIo
-from configs.targets import BucketTarget, MountTarget
-from tasks.access.boto3_api import Boto3ApiPath, _hosts_of
+from configs.access_paths import Boto3Api, MountIo, Obstore
+from configs.targets import (
+    AcceleratedBucketTarget,
+    AnyBucket,
+    BucketTarget,
+    DirectoryBucketTarget,
+    MountTarget,
+)
+from tasks.access import obstore_api
+from tasks.access.boto3_api import Boto3ApiPath, _client_config
+from tasks.access.hosts import hosts_of
 from tasks.access.mount_io import MountIoPath, mounted_at
-from tasks.kernel.errors import LabelError
+from tasks.access.obstore_api import ObstorePath
+from tasks.kernel.errors import LabelError, UnsupportedError
 from tasks.lab.local_lab import running_lab
 from tasks.lab.state import LabState
 
@@ -92,7 +107,168 @@ def test_the_proof_names_the_host_that_was_asked(lab: LabState) -> None:
     ],
 )
 def test_only_the_regional_hosts_of_the_bucket_itself_are_right(region: str, host: str, right: bool) -> None:
-    assert (host in _hosts_of(BucketTarget(bucket="bbb"), region)) is right
+    assert (host in hosts_of(BucketTarget(bucket="bbb"), region)) is right
+
+
+@pytest.mark.parametrize(
+    ("host", "right"),
+    [
+        ("bbb.s3-accelerate.amazonaws.com", True),
+        ("bbb.s3-accelerate.dualstack.amazonaws.com", True),
+        ("bbb.s3.eu-west-1.amazonaws.com", False),
+        ("s3-accelerate.amazonaws.com", False),
+        ("other.s3-accelerate.amazonaws.com", False),
+    ],
+)
+def test_only_the_accelerate_hosts_of_the_bucket_are_right(host: str, right: bool) -> None:
+    assert (host in hosts_of(AcceleratedBucketTarget(bucket="bbb"), "eu-west-1")) is right
+
+
+@pytest.mark.parametrize(
+    ("region", "host", "right"),
+    [
+        ("eu-west-1", "s3express-euw1-az1.eu-west-1.amazonaws.com", True),
+        ("eu-west-1", "s3express-euw1-az1.dualstack.eu-west-1.amazonaws.com", True),
+        ("cn-north-1", "s3express-euw1-az1.cn-north-1.amazonaws.com.cn", True),
+        ("eu-west-1", "s3.eu-west-1.amazonaws.com", False),
+        ("eu-west-1", "s3express-euw1-az2.eu-west-1.amazonaws.com", False),
+        ("eu-west-1", "s3express-control.eu-west-1.amazonaws.com", False),
+    ],
+)
+def test_only_the_hosts_of_its_own_zone_are_right_for_a_directory_bucket(
+    region: str, host: str, right: bool
+) -> None:
+    target = DirectoryBucketTarget(bucket="b--euw1-az1--x-s3")
+    assert (f"{target.bucket}.{host}" in hosts_of(target, region)) is right
+
+
+@functools.cache
+def a_session() -> boto3.Session:
+    """One for all clients that send nothing: it takes longer to make than they do."""
+    return boto3.Session()
+
+
+class StopHereError(Exception):
+    """Raised in place of sending a request."""
+
+
+@pytest.mark.parametrize("dualstack", [False, True])
+@pytest.mark.parametrize("region", ["eu-west-1", "us-east-1", "cn-north-1", "us-gov-west-1"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        BucketTarget(bucket="bbb"),
+        DirectoryBucketTarget(bucket="b--euw1-az1--x-s3"),
+        AcceleratedBucketTarget(bucket="bbb"),
+    ],
+    ids=["bucket", "directory_bucket", "accelerated_bucket"],
+)
+def test_the_hosts_that_botocore_makes_are_those_that_are_right(
+    target: AnyBucket, region: str, dualstack: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(target, AcceleratedBucketTarget) and region.startswith("cn-"):
+        pytest.skip("botocore refuses acceleration in China")
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    monkeypatch.setenv("AWS_USE_DUALSTACK_ENDPOINT", str(dualstack).lower())
+    access = Boto3ApiPath(Boto3Api(), target.model_copy(update={"region": region}))
+    access._session = a_session()
+    access._client_config = _client_config(Boto3Api(), target, 1)
+    asked: list[str] = []
+
+    def stop(request: AWSPreparedRequest, **_: object) -> None:
+        asked.append(urlsplit(request.url).netloc)
+        raise StopHereError
+
+    client = access._new_client()
+    client.meta.events.register("before-send.s3", stop)
+    with pytest.raises(StopHereError):
+        client.list_objects_v2(Bucket=target.bucket)
+    assert asked[0] in hosts_of(target, region)
+
+
+def test_a_request_that_leaves_for_another_host_in_the_middle_of_a_block_fails_it(lab: LabState) -> None:
+    target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
+    access = Boto3ApiPath(Boto3Api(max_attempts=1), target)
+    access.connect(1)
+
+    def send_elsewhere(request: AWSPreparedRequest, **_: object) -> None:
+        request.url = request.url.replace("127.0.0.1", "localhost")
+
+    access._client.meta.events.register("before-send.s3.GetObject", send_elsewhere)
+    with pytest.raises(ClientError):  # its signature is of the right host
+        access.read("k")
+    with pytest.raises(LabelError, match="requests go to localhost:"):
+        access.proof()
+    access.close()
+
+
+def test_the_store_of_obstore_ignores_an_endpoint_in_the_environment(
+    lab: LabState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
+    access = ObstorePath(Obstore(), target)
+    access.connect(1)
+    assert access.proof()["host"] == lab.endpoint_url.removeprefix("http://")
+
+
+def test_a_store_of_obstore_that_asks_another_host_is_caught(
+    lab: LabState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
+    elsewhere = lab.endpoint_url.replace("127.0.0.1", "localhost")
+    monkeypatch.setattr(obstore_api, "_endpoint", lambda *_: (elsewhere, False))
+    with pytest.raises(LabelError, match=r"requests go to localhost:\d+, but the target is 127\.0\.0\.1"):
+        ObstorePath(Obstore(), target).connect(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"endpoint_url": "http://127.0.0.1:9"},
+            "'s3bench-lab' does not answer: GenericError: .*127.0.0.1:9",
+        ),
+        ({"bucket": "no-such-bucket"}, "'no-such-bucket' does not answer: NoSuchBucket"),
+    ],
+)
+def test_obstore_tells_a_bucket_that_does_not_answer(
+    lab: LabState, change: dict[str, str], said: str
+) -> None:
+    target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
+    with pytest.raises(LabelError, match=said):
+        ObstorePath(Obstore(max_attempts=1), target.model_copy(update=change)).connect(1)
+
+
+def test_obstore_without_credentials_says_how_to_get_some(
+    lab: LabState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
+    with pytest.raises(LabelError, match="no credentials: set them up"):
+        ObstorePath(Obstore(), target).connect(1)
+
+
+def test_obstore_skips_a_directory_bucket_without_sessions() -> None:
+    target = DirectoryBucketTarget(bucket="b--euw1-az1--x-s3", region="eu-west-1", sessions=False)
+    with pytest.raises(UnsupportedError, match="use boto3_api, or sessions: true"):
+        ObstorePath(Obstore(), target).connect(1)
+
+
+@pytest.mark.parametrize(("asked_for", "seen"), [(None, "crc32"), ("when_required", "none")])
+def test_the_checksum_that_uploads_carry_is_seen_without_a_request(
+    lab: LabState, asked_for: Literal["when_required"] | None, seen: str
+) -> None:
+    target = BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
+    access = Boto3ApiPath(Boto3Api(upload_checksums=asked_for), target)
+    access.connect(1)
+    requests = access.proof()["requests_in_block"]
+    access.ready_for_writes("s3bench/labels/")
+    assert access.proof()["upload_checksum"] == seen
+    assert access.proof()["requests_in_block"] == requests
+    assert access.list_keys("s3bench/labels/") == []
+    access.close()
 
 
 def test_a_directory_bucket_is_not_taken_for_a_general_purpose_one() -> None:

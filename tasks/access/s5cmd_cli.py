@@ -1,0 +1,118 @@
+"""s5cmd, the fast command line that people compare with: `cp` for files and trees; a process each time."""
+
+import os
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from configs.access_paths import S5cmd
+from configs.targets import AnyBucket
+from tasks.access.boto3_requests import SIGNING_SCOPE
+from tasks.access.bucket_side import failure_of_code
+from tasks.access.hosts import refuse_other_hosts
+from tasks.access.program_path import ProgramPath
+from tasks.access.programs import Found, ProgramError
+from tasks.access.protocol import FileTransfer, TreeTransfer
+from tasks.kernel.errors import LabelError
+from tasks.kernel.samples import Failure
+
+_VERSION: Final = re.compile(r"v\d+\.\d+")
+_HOST: Final = re.compile(r"^Host: (?P<host>\S+)", re.MULTILINE)
+_ERROR: Final = re.compile(r'": (?P<code>\w+): .*?(?:status code: (?P<status>\d{3})|$)', re.MULTILINE)
+_NOTHING_THERE: Final = "no object found"
+
+
+class S5cmdPath(ProgramPath):
+    """A process of s5cmd for each operation, with nothing but errors printed.
+
+    Certificates are verified, by AWS_CA_BUNDLE where it is set; a proxy is taken from the environment.
+    Keys of single files are taken literally (`--raw`). A tree download names everything below the prefix by
+    a wildcard, so a prefix that holds `*` or `?` cannot be told from a pattern. Retries are s5cmd's own, ten
+    at most, and are not told.
+    """
+
+    def __init__(self, config: S5cmd, target: AnyBucket) -> None:
+        super().__init__(target, config.executable, "install s5cmd (pip install s5cmd)")
+        self._config = config
+        self._options: list[str] = []
+
+    def _found(self) -> Found:
+        found = super()._found()
+        # The wheel's own command is a Python script that starts the program and waits for it: 50 ms of
+        # Python before every operation that would be called s5cmd's.
+        if found.path.parent == Path(sys.executable).parent and found.path.read_bytes()[:2] == b"#!":
+            return Found(
+                _inside_the_wheel() or found.path, f"{found.where}, from the wheel, without its script"
+            )
+        return found
+
+    def _see_what_it_is(self, version: str) -> dict[str, str]:
+        if _VERSION.match(version) is None:
+            raise LabelError(f"{self._config.executable} is no s5cmd: its version is {version!r}")
+        region = self._region()
+        endpoint_url = self._endpoint_url()
+        self._options = ["--numworkers", str(self._config.workers)]
+        self._options += ["--endpoint-url", endpoint_url] if endpoint_url else []
+        self._restart(os.environ | {"AWS_REGION": region})
+        return {"client": f"s5cmd {version}"} | self._see_its_requests(region)
+
+    def _see_its_requests(self, region: str) -> dict[str, str]:
+        """Let it list, and read what it says of that; a prefix with nothing below it is an error to s5cmd."""
+        command = [
+            self._program,
+            *self._options,
+            "--log",
+            "trace",
+            "ls",
+            self._url(f"{self._target.prefix}/"),
+        ]
+        try:
+            self._runner.run(command)
+            problem = ""
+        except ProgramError as error:
+            problem = error.printed
+        printed = self._runner.printed()
+        hosts = dict.fromkeys(found["host"] for found in _HOST.finditer(printed))
+        refuse_other_hosts(hosts, self._target, region)
+        if not hosts or (problem and _NOTHING_THERE not in problem):
+            raise LabelError(self._no_answer("s5cmd", problem))
+        scope = SIGNING_SCOPE.search(printed)
+        return {"host": ", ".join(hosts), "signing_name": scope["signing_name"] if scope else ""}
+
+    def _version_command(self) -> list[str]:
+        return [self._program, "version"]
+
+    def _failure_in(self, printed: str) -> Failure | None:
+        found = _ERROR.search(printed)
+        return failure_of_code(found["code"], printed, found["status"]) if found else None
+
+    def upload(self, transfer: FileTransfer) -> object:
+        """`s5cmd cp --raw FILE s3://…`."""
+        return self._runner.run(self._cp("--raw", str(transfer.path), self._url(transfer.key)))
+
+    def download(self, transfer: FileTransfer) -> object:
+        """`s5cmd cp --raw s3://… FILE`."""
+        return self._runner.run(self._cp("--raw", self._url(transfer.key), str(transfer.path)))
+
+    def upload_tree(self, transfer: TreeTransfer) -> object:
+        """`s5cmd cp --raw FOLDER/ s3://…/`."""
+        return self._runner.run(self._cp("--raw", f"{transfer.folder}/", self._url(transfer.prefix)))
+
+    def download_tree(self, transfer: TreeTransfer) -> object:
+        """`s5cmd cp 's3://…/*' FOLDER/`."""
+        return self._runner.run(self._cp(f"{self._url(transfer.prefix)}*", f"{transfer.folder}/"))
+
+    def _cp(self, *arguments: str) -> list[str]:
+        return [self._program, *self._options, "--log", "error", "cp", *arguments]
+
+
+def _inside_the_wheel() -> Path | None:
+    """The program itself in the installed distribution."""
+    try:
+        files = metadata.files("s5cmd") or []
+    except metadata.PackageNotFoundError:
+        return None
+    places = (Path(str(file.locate())) for file in files if file.as_posix() == "s5cmd/bin/s5cmd")
+    return next(places, None)

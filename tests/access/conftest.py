@@ -1,0 +1,99 @@
+"""A server whose every step can be made slow, and the credentials that a client of it needs."""
+
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from configs.targets import BucketTarget
+
+EMPTY_LISTING = b'<?xml version="1.0"?><ListBucketResult></ListBucketResult>'
+
+
+class SlowServer(ThreadingHTTPServer):
+    """Answers every request with the same body, but has no object `nothing-…`; counts connections."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self._tls = tls
+        self.connections = 0
+        self.before_handshake_s = 0.0
+        self.before_headers_s = 0.0
+        self.before_body_s = 0.0
+        self.closes_after_answer = False
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"{'http' if self._tls is None else 'https'}://localhost:{self.server_port}"
+
+    @property
+    def target(self) -> BucketTarget:
+        return BucketTarget(bucket="bucket", endpoint_url=self.endpoint_url, region="us-east-1")
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections += 1
+        super().process_request(request, client_address)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self._tls is not None:
+            time.sleep(self.before_handshake_s)
+            request = self._tls.wrap_socket(request, server_side=True)
+        super().finish_request(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: SlowServer
+
+    def do_GET(self) -> None:
+        is_missing = "/nothing-" in self.path
+        body = b"<Error><Code>NoSuchKey</Code></Error>" if is_missing else EMPTY_LISTING
+        time.sleep(self.server.before_headers_s)
+        self.send_response(404 if is_missing else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", '"e"')
+        self.send_header("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
+        self.end_headers()
+        self.wfile.flush()
+        time.sleep(self.server.before_body_s)
+        self.wfile.write(body)
+        self.close_connection = self.server.closes_after_answer
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., SlowServer]]:
+    """Starts servers that end with the test; this process then has credentials for them."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    running: list[tuple[SlowServer, threading.Thread]] = []
+
+    def start(tls: ssl.SSLContext | None = None) -> SlowServer:
+        server = SlowServer(tls)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        running.append((server, thread))
+        return server
+
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def server(start_server: Callable[..., SlowServer]) -> SlowServer:
+    """A server without TLS."""
+    return start_server()
