@@ -15,7 +15,7 @@ from configs.run_record import RunIdentity, dt_of
 from configs.suite import Suite
 from flows.prepare_datasets import prepare_datasets
 from tasks.measure import measure
-from tasks.prepare import find_obstacles
+from tasks.prepare import find_obstacles, prepare_tree
 from tasks.publish import publish
 from tasks.record import record
 from tasks.results.store import Store, open_store
@@ -60,6 +60,11 @@ def measure_suite(parameters: BenchmarkParameters, suite: Suite, store: Store, l
             seed=seed_of(parameters, suite),
             manifests=manifests,
             obstacles={},
+            scratch=place.scratch,
+            trees={
+                name: prepare_tree(place, name, config, launch)
+                for name, config in suite.local_trees().items()
+            },
         )
         plan = dataclasses.replace(plan, obstacles=find_obstacles(plan, place, launch))
         measurements = measure(plan, place, store, launch)

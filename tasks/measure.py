@@ -17,6 +17,7 @@ from tasks.reports.progress import Reporter
 from tasks.results.samples import samples_table, skipped_table
 from tasks.results.store import Store
 from tasks.results.writer import write_cell
+from tasks.venues import scratch
 from tasks.venues.launch import Launch
 from tasks.venues.local import LocalVenue
 from tasks.venues.places import Place
@@ -29,6 +30,7 @@ def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tu
     venue = LocalVenue(place.environment, plan.suite.block_timeout_s)
     report = launch.reporter
     _tend_left_overs(plan, place, report)
+    scratch.remove_left_overs(plan.scratch)
     launch.settle()
     try:
         with launch.stopwatch.of("measure"):
@@ -39,6 +41,7 @@ def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tu
                 on_cell=lambda measurement: _store_cell(store, plan, measurement),
             )
     finally:
+        scratch.remove_run(plan.scratch, plan.run.run_id)
         _remove_what_was_written(plan, place, report)
 
 

@@ -6,13 +6,15 @@ They are not retried: their clients have bounded retries of their own, and what 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from configs.datasets import DatasetConfig
-from configs.manifest import Manifest
+from configs.datasets import DatasetConfig, FileTree
+from configs.manifest import LocalTree, Manifest
 from tasks.access.s3_client import control_client, default_client
+from tasks.datasets.file_tree import local_tree
 from tasks.datasets.prepare import prepare_dataset
 from tasks.venues.launch import Launch
 from tasks.venues.obstacles import obstacles_of
 from tasks.venues.places import Place
+from tasks.venues.scratch import trees_folder
 from tasks.venues.session import Obstacle, SessionPlan
 
 
@@ -29,6 +31,17 @@ def prepare(place: Place, bucket_id: str, name: str, config: DatasetConfig, laun
             config,
             source_client=default_client,
             progress=lambda done, total: launch.reporter.advance(f"preparing {name}", done, total, ""),
+        )
+
+
+@task(task_run_name="prepare-tree-{name}", cache_policy=NO_CACHE, persist_result=False)
+def prepare_tree(place: Place, name: str, config: FileTree, launch: Launch) -> LocalTree:
+    """Make a file tree be on the local disk, to be uploaded."""
+    with launch.stopwatch.of("prepare"):
+        return local_tree(
+            config,
+            trees_folder(place.scratch),
+            progress=lambda done, total: launch.reporter.advance(f"making {name}", done, total, ""),
         )
 
 

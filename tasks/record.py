@@ -34,7 +34,7 @@ def record(
         dt=plan.run.dt,
         suite=plan.suite.name,
         suite_sha256=plan.suite_sha256,
-        lab=plan.suite.lab,
+        lab=bool(plan.suite.lab),
         seed=plan.seed,
         blocks=plan.suite.blocks,
         baseline=plan.suite.baseline_config_id,

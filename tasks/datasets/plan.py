@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated
+from configs.datasets import DatasetConfig
 from configs.manifest import LeftOut
 
 FINGERPRINT_VERSION: Final = 1
@@ -68,9 +68,7 @@ class Plan:
     rejections: tuple[Rejection, ...] = ()
 
 
-def fingerprint_of(
-    config: Blobs | CloudTrailCopied | CloudTrailGenerated, listing: Iterable[Mapping[str, str | int]] = ()
-) -> str:
+def fingerprint_of(config: DatasetConfig, listing: Iterable[Mapping[str, str | int]] = ()) -> str:
     """SHA-256, in hexadecimal digits, of the configuration and of the source's listing."""
     digest = hashlib.sha256(f"{FINGERPRINT_VERSION}\n{config.model_dump_json()}\n".encode())
     for entry in listing:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Final, assert_never
 from botocore.client import BaseClient
 from pydantic import ValidationError
 
-from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated
+from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, DatasetConfig, FileTree
 from configs.errors import UserError
 from configs.manifest import DatasetObject, Manifest
 from tasks.access import bucket_io
 from tasks.datasets.blobs import plan_blobs
 from tasks.datasets.cloudtrail_copied import plan_copied
 from tasks.datasets.cloudtrail_generated import plan_generated
+from tasks.datasets.file_tree import plan_tree
 from tasks.datasets.plan import Item, LeftOutError, Plan, Rejection, in_words, tally
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def prepare_dataset(  # noqa: PLR0913  a place (client, bucket, prefix), a datas
     bucket: str,
     prefix: str,
     name: str,
-    config: Blobs | CloudTrailCopied | CloudTrailGenerated,
+    config: DatasetConfig,
     *,
     source_client: "Callable[[], S3Client] | S3Client",
     progress: Callable[[int, int], None] | None = None,
@@ -105,7 +106,7 @@ def _prepare_again(
 
 
 def _plan(
-    config: Blobs | CloudTrailCopied | CloudTrailGenerated,
+    config: DatasetConfig,
     place: _Place,
     source_client: "Callable[[], S3Client] | S3Client",
 ) -> Plan:
@@ -114,6 +115,8 @@ def _plan(
             return plan_blobs(config)
         case CloudTrailGenerated():
             return plan_generated(config)
+        case FileTree():
+            return plan_tree(config)
         case CloudTrailCopied():
             return plan_copied(
                 config,

@@ -3,18 +3,23 @@
 import hashlib
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Final
 
 from configs.block import BlockSpec
 from configs.manifest import DatasetObject
 from configs.workloads import BlobRead as BlobReadConfig
 from configs.workloads import BlobWrite as BlobWriteConfig
-from tasks.access.protocol import AccessPath, Answer, Upload
+from tasks.access.protocol import AccessPath, Answer, Body, ObjectPath, Upload
 from tasks.kernel.loop import LoopCost
-from tasks.kernel.samples import NULL, Failure, SampleColumns
+from tasks.kernel.samples import Failure, SampleColumns
 from tasks.kernel.threads import measure_in_threads
 
+ANSWER_COLUMNS: Final = tuple(field.name for field in fields(Answer))
+"""The columns that a client's answer may fill."""
 
-def measure_reads(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+
+def measure_reads(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
     """One block of blob reads: each thread reads objects of its own, or all of them the single one."""
     if not isinstance(spec.cell.workload, BlobReadConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
@@ -26,7 +31,7 @@ def measure_reads(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -
     return measure_in_threads(reads_of, samples, spec.iterations, spec.warmup, threads)
 
 
-def measure_writes(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+def measure_writes(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
     """One block of blob writes; when its clock has stopped, the objects are looked up and removed."""
     if not isinstance(spec.cell.workload, BlobWriteConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
@@ -50,13 +55,13 @@ class BlobRead:
 
     name = "read"
 
-    def __init__(self, access: AccessPath, objects: Sequence[DatasetObject], samples: SampleColumns) -> None:
+    def __init__(self, access: ObjectPath, objects: Sequence[DatasetObject], samples: SampleColumns) -> None:
         self._access = access
         self._objects = [(samples.key_index(item.key), item) for item in objects]
         self._next = self._objects[0]
 
     @property
-    def timed(self) -> Callable[[str], tuple[bytes, object]]:
+    def timed(self) -> Callable[[str], tuple[Body, object]]:
         """The access path's own read, with nothing around it."""
         return self._access.read
 
@@ -65,7 +70,7 @@ class BlobRead:
         self._next = self._objects[seq % len(self._objects)]
         return self._next[1].key
 
-    def check(self, samples: SampleColumns, row: int, argument: str, result: tuple[bytes, object]) -> None:
+    def check(self, samples: SampleColumns, row: int, argument: str, result: tuple[Body, object]) -> None:
         """Record the size and the client's answer; other bytes than were prepared make an error."""
         body, native = result
         index, wanted = self._next
@@ -88,7 +93,7 @@ class BlobWrite:
 
     name = "write"
 
-    def __init__(self, access: AccessPath, prefix: str, size_bytes: int, seed: int) -> None:
+    def __init__(self, access: ObjectPath, prefix: str, size_bytes: int, seed: int) -> None:
         self._access = access
         self._prefix = prefix
         # One payload serves all writes of a block: it does not compress, and no server here looks
@@ -135,6 +140,8 @@ def verify_and_remove(access: AccessPath, samples: SampleColumns, size_bytes: in
 
 
 def record_answer(samples: SampleColumns, row: int, answer: Answer) -> None:
-    """Status and retries, where the client has such notions."""
-    samples.integers["http_status"][row] = NULL if answer.http_status is None else answer.http_status
-    samples.integers["retries"][row] = NULL if answer.retries is None else answer.retries
+    """Status, retries and stages, where the client has such notions."""
+    for name in ANSWER_COLUMNS:
+        value = getattr(answer, name)
+        if value is not None:
+            samples.put(row, name, value)

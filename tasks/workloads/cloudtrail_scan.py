@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from configs.block import BlockSpec
 from configs.manifest import DatasetObject
 from configs.workloads import CloudTrailScan
-from tasks.access.protocol import AccessPath, Answer
+from tasks.access.protocol import Answer, ObjectPath
 from tasks.kernel.loop import Clock, LoopCost, measure
 from tasks.kernel.samples import NULL, Failure, SampleColumns
 from tasks.workloads.blob import record_answer
@@ -26,7 +26,7 @@ from tasks.workloads.blob import record_answer
 _FILE_STAGES: Final = ("read_ns", "gunzip_ns", "parse_ns")
 
 
-def measure_scans(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+def measure_scans(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
     """One block of scans over the whole dataset."""
     if not isinstance(spec.cell.workload, CloudTrailScan):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
@@ -78,7 +78,7 @@ class SimpleScan:
 
     name = "scan"
 
-    def __init__(self, access: AccessPath, prefix: str, objects: Sequence[DatasetObject]) -> None:
+    def __init__(self, access: ObjectPath, prefix: str, objects: Sequence[DatasetObject]) -> None:
         self._access = access
         self._prefix = prefix
         self._objects = {item.key: item for item in objects}
@@ -148,7 +148,7 @@ class StagedScan(SimpleScan):
 
     def __init__(
         self,
-        access: AccessPath,
+        access: ObjectPath,
         prefix: str,
         objects: Sequence[DatasetObject],
         clock: Clock = time.perf_counter_ns,

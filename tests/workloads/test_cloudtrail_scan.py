@@ -142,7 +142,7 @@ def column(samples: SampleColumns, name: str) -> list[int]:
 
 def test_the_stages_of_a_scan_are_the_sums_over_its_files(shelf: Shelf) -> None:
     samples = scans(shelf)
-    assert {stage: samples.integers[stage][0] for stage in STAGES} == {
+    assert {stage: samples.integers[stage][0] for stage in STAGES if stage in samples.integers} == {
         "list_ns": LIST_NS,
         "read_ns": 14_000_111,
         "gunzip_ns": 150_222,
