@@ -19,13 +19,37 @@ class BenchmarkParameters(Model):
             json_schema_extra={"position": 0},
         ),
     ] = "lab"
+    in_lab: Annotated[
+        bool,
+        Field(
+            title="In the local lab",
+            description="Lay the suite's lab overlay over it: its targets in the lab, its work scaled down",
+            json_schema_extra={"position": 1},
+        ),
+    ] = False
+    targets_file: Annotated[
+        Annotated[str, Field(min_length=1)] | None,
+        Field(
+            title="Targets file",
+            description="YAML file with the one key `targets`, laid over the suite's own targets",
+            json_schema_extra={"position": 2},
+        ),
+    ] = None
+    settings: Annotated[
+        list[str],
+        Field(
+            title="Settings",
+            description="Single values laid over the suite, such as targets.bucket.bucket=my-bucket",
+            json_schema_extra={"position": 3},
+        ),
+    ] = []
     results: Annotated[
         str,
         Field(
             min_length=1,
             title="Results",
             description="Folder or s3://BUCKET/PREFIX that the Parquet files go to",
-            json_schema_extra={"position": 1},
+            json_schema_extra={"position": 4},
         ),
     ] = "results"
     only: Annotated[
@@ -33,7 +57,7 @@ class BenchmarkParameters(Model):
         Field(
             title="Only these configurations",
             description="Ids of configurations of the suite; empty runs all of them",
-            json_schema_extra={"position": 2},
+            json_schema_extra={"position": 5},
         ),
     ] = []
     logs_from: Annotated[
@@ -41,7 +65,7 @@ class BenchmarkParameters(Model):
         Field(
             title="CloudTrail logs from",
             description="Folder or s3://BUCKET/PREFIX to copy the logs from; empty uses the suite's own",
-            json_schema_extra={"position": 3},
+            json_schema_extra={"position": 6},
         ),
     ] = None
     seed: Annotated[
@@ -49,7 +73,7 @@ class BenchmarkParameters(Model):
         Field(
             title="Seed",
             description="Seed of the order of blocks; empty draws a fresh one, which the run stores",
-            json_schema_extra={"position": 4},
+            json_schema_extra={"position": 7},
         ),
     ] = None
     lab_folder: Annotated[
@@ -58,6 +82,6 @@ class BenchmarkParameters(Model):
             min_length=1,
             title="Lab folder",
             description="Where the local lab lives, for suites that use it",
-            json_schema_extra={"position": 5},
+            json_schema_extra={"position": 8},
         ),
     ] = ".lab"

@@ -20,10 +20,10 @@ from configs.datasets import CloudTrailCopied
 from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
-from tasks.lab.local_lab import lab_down, lab_status, lab_up
+from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
+from flows.report_commands import ResultsOption, print_report, report
 from tasks.lab.prefect_server import private_prefect_server
 from tasks.lab.processes import wait_until_quiet
-from tasks.lab.state import shell_exports
 from tasks.reports.plan_table import cost_lines, render_plan
 from tasks.reports.progress import PatientConsole, Reporter, reporter
 from tasks.venues.host_lock import WAIT_FOR_HOST_S, host_lock
@@ -41,12 +41,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-lab_app = typer.Typer(help="The local lab: a real S3 server and a mount of it.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
 
 SuiteArgument = Annotated[str, typer.Argument(help="A suite that ships, such as lab, or a YAML file.")]
-LabOption = Annotated[Path, typer.Option("--lab", help="The lab's folder.")]
-ResultsOption = Annotated[str, typer.Option("--results", help="A folder, or s3://BUCKET/PREFIX.")]
 LogsOption = Annotated[
     str | None,
     typer.Option("--logs-from", help="Copy the CloudTrail logs from this folder or s3://BUCKET/PREFIX."),
@@ -54,8 +51,17 @@ LogsOption = Annotated[
 OnlyOption = Annotated[
     list[str] | None, typer.Option("--only", help="Only this configuration; may be given again.")
 ]
+InLabOption = Annotated[
+    bool, typer.Option("--in-lab", help="Run it in the local lab, scaled down, as its lab overlay says.")
+]
+TargetsOption = Annotated[
+    str | None, typer.Option("--targets", help="A YAML file of targets, laid over the suite's own.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="path.to.key=value, laid over the suite; may be given again."),
+]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of the order of blocks.")]
-DEFAULT_LAB = Path(".lab")
 _QUIET_CPU_SHARE = 0.1
 _SETTLE_WITHIN_S = 10.0
 
@@ -94,15 +100,34 @@ def _complain(message: str) -> None:
 
 
 @app.command()
-def plan(suite: SuiteArgument, logs_from: LogsOption = None, only: OnlyOption = None) -> None:
+def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    suite: SuiteArgument,
+    in_lab: InLabOption = False,
+    targets: TargetsOption = None,
+    settings: SetOption = None,
+    logs_from: LogsOption = None,
+    only: OnlyOption = None,
+) -> None:
     """Show what a suite would do and cost, without touching anything."""
-    chosen = suite_of(BenchmarkParameters(suite=suite, only=only or [], logs_from=logs_from))
+    chosen = suite_of(
+        BenchmarkParameters(
+            suite=suite,
+            in_lab=in_lab,
+            targets_file=targets,
+            settings=settings or [],
+            only=only or [],
+            logs_from=logs_from,
+        )
+    )
     render_plan(chosen, plan_suite(chosen), PatientConsole())
 
 
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     suite: SuiteArgument,
+    in_lab: InLabOption = False,
+    targets: TargetsOption = None,
+    settings: SetOption = None,
     results: ResultsOption = "results",
     logs_from: LogsOption = None,
     only: OnlyOption = None,
@@ -112,7 +137,15 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """Run a suite through its Prefect flow and print the report."""
     stopwatch = Stopwatch()
     parameters = BenchmarkParameters(
-        suite=suite, results=results, only=only or [], logs_from=logs_from, seed=seed, lab_folder=str(lab)
+        suite=suite,
+        in_lab=in_lab,
+        targets_file=targets,
+        settings=settings or [],
+        results=results,
+        only=only or [],
+        logs_from=logs_from,
+        seed=seed,
+        lab_folder=str(lab),
     )
     _refuse_early(parameters)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -130,50 +163,11 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         running.enter_context(launched(launch))
         running.callback(_send_what_prefect_holds)
         run_id = benchmark(parameters)
-    failed = _print_report(results, run_id, console)
+    failed = print_report(results, run_id, console)
     raise typer.Exit(EXIT_CELL_FAILED if failed else 0)
 
 
-@app.command()
-def report(
-    results: ResultsOption = "results",
-    run_id: Annotated[str | None, typer.Option("--run", help="A run's id; the newest without it.")] = None,
-) -> None:
-    """Print the report of a run."""
-    _print_report(results, run_id, PatientConsole())
-
-
-@lab_app.command()
-def up(lab: LabOption = DEFAULT_LAB) -> None:
-    """Start the lab; harmless when it is up."""
-    state = lab_up(lab)
-    mount = state.mount_path or f"no mount: {state.mount_problem}"
-    PatientConsole().print(f"lab up: {state.endpoint_url}, {mount}", soft_wrap=True, markup=False)
-
-
-@lab_app.command()
-def down(lab: LabOption = DEFAULT_LAB) -> None:
-    """Stop the lab: unmount, and end its own processes only."""
-    lab_down(lab)
-    PatientConsole().print("lab down")
-
-
-@lab_app.command()
-def status(lab: LabOption = DEFAULT_LAB) -> None:
-    """Say whether the lab is up, down or broken."""
-    PatientConsole().print(lab_status(lab).describe(), soft_wrap=True, markup=False)
-
-
-@lab_app.command()
-def env(lab: LabOption = DEFAULT_LAB) -> None:
-    """Print what a shell needs to reach the lab: eval "$(s3bench lab env)"."""
-    found = lab_status(lab)
-    state = found.state
-    if found.condition != "up" or state is None:
-        why = f" ({'; '.join(found.problems)})" if found.problems else ""
-        message = f"{lab}: the lab there is {found.condition}{why}; start it with: s3bench lab up --lab {lab}"
-        raise UserError(message)
-    sys.stdout.write(shell_exports(state) + "\n")
+app.command()(report)
 
 
 def _refuse_early(parameters: BenchmarkParameters) -> None:
@@ -263,24 +257,6 @@ def _send_what_prefect_holds() -> None:
 
     EventsWorker.drain_all(timeout=_SETTLE_WITHIN_S)
     APILogWorker.drain_all(timeout=_SETTLE_WITHIN_S)
-
-
-def _print_report(results: str, run_id: str | None, console: Console) -> bool:
-    """Print a stored run's report, and say whether a cell failed."""
-    from tasks.reports.terminal import render  # noqa: PLC0415 - numpy and scipy load slowly
-    from tasks.reports.view import REPORT_COLUMNS, build_report  # noqa: PLC0415 - as above
-    from tasks.results.reader import read_run  # noqa: PLC0415 - as above
-    from tasks.results.schema import SAMPLES_FOLDER  # noqa: PLC0415 - as above
-    from tasks.results.store import open_store  # noqa: PLC0415 - as above
-
-    store = open_store(results)
-    stored = read_run(store, run_id)
-    record = stored.record
-    shown = build_report(record, stored.run_id, stored.samples(REPORT_COLUMNS))
-    render(shown, console)
-    for what, name in (("samples", SAMPLES_FOLDER), ("report ", f"reports/{stored.run_id}.html")):
-        console.print(f"{what}  {store.location}/{name}", soft_wrap=True, markup=False, highlight=False)
-    return record is not None and bool(record.failed_cells)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

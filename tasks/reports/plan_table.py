@@ -39,10 +39,11 @@ def cost_lines(suite: Suite, plan: SuitePlan) -> list[str]:
     counts = plan.requests
     lines = [
         (
-            f"prepared once: {_size(plan.prepared_bytes)}; in all {counts.get:,} GET, {counts.put:,} PUT, "
+            f"prepared once: {_size(counts.stored_bytes)}; in all {counts.get:,} GET, {counts.put:,} PUT, "
             f"{counts.list:,} LIST, {counts.head:,} HEAD, {counts.delete:,} DELETE"
         ),
         *(f"not counted: {what}" for what in plan.unknown),
+        *(f"skipped: {name}: {reason}" for name, reason in plan.left_out.items()),
     ]
     if suite.lab:
         return [*lines, "cost: none, since it runs in the local lab"]

@@ -3,48 +3,112 @@
 A price that is not known stays unknown: the estimate says so, and is never filled with a guess.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 from ruamel.yaml import YAML
 
 _FILE: Final = Path(__file__).with_name("prices.yaml")
 _BYTES_PER_GB: Final = 2**30  # as Amazon S3 bills
 
 Usd = Annotated[Decimal, Field(ge=0)]
+StorageClass = Literal["standard", "express_one_zone"]
 
 
-class Prices(BaseModel):
-    """List prices of S3 Standard in one region, in US dollars; None is unknown."""
-
+class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    region: str
-    put_per_1000: Usd | None
-    """PUT, COPY, POST and LIST."""
-    get_per_1000: Usd | None
-    """GET, HEAD and all other requests but DELETE, which is free."""
-    storage_per_gb_month: Usd | None
     source: str
     as_of: date
     confidence: Literal["high", "medium", "low"]
 
 
+class StoragePrices(_Row):
+    """List prices of one storage class in one region, in US dollars; None is unknown."""
+
+    region: str
+    storage_class: StorageClass
+    put_per_1000: Usd | None
+    """PUT, COPY, POST and LIST."""
+    get_per_1000: Usd | None
+    """GET, HEAD and all other requests but DELETE, which is free."""
+    upload_per_gb: Usd | None
+    retrieval_per_gb: Usd | None
+    storage_per_gb_month: Usd | None
+
+
+def _nothing_known(tariff: "Tariff") -> StoragePrices:
+    """Standard takes no charge for bytes anywhere; all else differs from region to region."""
+    free = Decimal(0) if tariff.storage_class == "standard" else None
+    return StoragePrices(
+        region=tariff.region,
+        storage_class=tariff.storage_class,
+        put_per_1000=None,
+        get_per_1000=None,
+        upload_per_gb=free,
+        retrieval_per_gb=free,
+        storage_per_gb_month=None,
+        source="not found",
+        as_of=date.min,
+        confidence="low",
+    )
+
+
+class AccelerationPrices(_Row):
+    """What Transfer Acceleration adds for each GB, whatever the region."""
+
+    in_per_gb: Usd
+    out_per_gb: Usd
+
+
+class Prices(BaseModel):
+    """The whole price table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    storage: tuple[StoragePrices, ...]
+    acceleration: AccelerationPrices
+
+    def of(self, tariff: "Tariff") -> StoragePrices:
+        """The row of a region and storage class; one of unknown prices where there is none."""
+        wanted = (tariff.region, tariff.storage_class)
+        rows = (row for row in self.storage if (row.region, row.storage_class) == wanted)
+        return next(rows, _nothing_known(tariff))
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What decides the prices of a request."""
+
+    region: str
+    storage_class: StorageClass = "standard"
+    accelerated: bool = False
+    """Through Transfer Acceleration."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """Requests to Amazon S3, by kind, and the bytes that stay stored for a month."""
+    """Requests to Amazon S3, by kind, the bytes that they move, and those that stay stored for a month."""
 
     put: int = 0
     get: int = 0
     list: int = 0
     head: int = 0
     delete: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
     stored_bytes: int = 0
+
+    def __add__(self, other: "RequestCounts") -> "RequestCounts":
+        return RequestCounts(
+            **{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +121,48 @@ class Estimate:
 
 
 @lru_cache(maxsize=1)
-def load_prices() -> tuple[Prices, ...]:
-    """The price table that ships, one row per region."""
-    rows = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
-    return TypeAdapter(tuple[Prices, ...]).validate_python(rows)
+def load_prices() -> Prices:
+    """The price table that ships."""
+    return Prices.model_validate(YAML(typ="safe").load(_FILE.read_text(encoding="utf-8")))
 
 
-def estimate(requests: RequestCounts, region: str) -> Estimate:
-    """The list price of these requests in a region, and of keeping the stored bytes for one month.
+def estimate(requests: RequestCounts, tariff: Tariff) -> Estimate:
+    """The list price of these requests and bytes, and of keeping the stored bytes for one month.
 
-    Data transfer is not in it: within a region it is free, out to the internet it is not.
+    Ordinary data transfer is not in it: within a region it is free, out to the internet it is not.
     """
-    prices = next((row for row in load_prices() if row.region == region), None)
-    put, get, storage = (
-        (None, None, None)
-        if prices is None
-        else (prices.put_per_1000, prices.get_per_1000, prices.storage_per_gb_month)
-    )
-    gb_stored = Decimal(requests.stored_bytes) / _BYTES_PER_GB
-    parts = (
-        ("PUT and LIST", Decimal(requests.put + requests.list) / 1000, put),
-        ("GET and HEAD", Decimal(requests.get + requests.head) / 1000, get),
-        ("storage", gb_stored, storage),
-    )
+    parts = tuple(_parts(requests, tariff))
+    where = tariff.region if tariff.storage_class == "standard" else f"{tariff.region}, S3 Express One Zone"
     return Estimate(
         usd=sum((amount * price for _, amount, price in parts if price is not None), Decimal(0)),
         unknown=tuple(
-            f"price unknown for region {region}: {what}"
+            f"price unknown for region {where}: {what}"
             for what, amount, price in parts
             if amount and price is None
         ),
     )
+
+
+def total(estimates: Iterable[Estimate]) -> Estimate:
+    """The sum of estimates; what several do not know is told once."""
+    each = tuple(estimates)
+    unknown = dict.fromkeys(what for one in each for what in one.unknown)
+    return Estimate(sum((one.usd for one in each), Decimal(0)), tuple(unknown))
+
+
+def _parts(requests: RequestCounts, tariff: Tariff) -> Iterator[tuple[str, Decimal, Decimal | None]]:
+    """What is charged, how much of it there is, and its price; None where that is unknown."""
+    table = load_prices()
+    row = table.of(tariff)
+    sent, received, stored = (
+        Decimal(size_bytes) / _BYTES_PER_GB
+        for size_bytes in (requests.sent_bytes, requests.received_bytes, requests.stored_bytes)
+    )
+    yield "PUT and LIST", Decimal(requests.put + requests.list) / 1000, row.put_per_1000
+    yield "GET and HEAD", Decimal(requests.get + requests.head) / 1000, row.get_per_1000
+    yield "upload", sent, row.upload_per_gb
+    yield "retrieval", received, row.retrieval_per_gb
+    yield "storage", stored, row.storage_per_gb_month
+    if tariff.accelerated:
+        yield "acceleration in", sent, table.acceleration.in_per_gb
+        yield "acceleration out", received, table.acceleration.out_per_gb

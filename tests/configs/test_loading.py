@@ -14,7 +14,7 @@ def line_of(text: str, piece: str) -> int:
 
 @pytest.mark.parametrize("name", shipped_suites())
 def test_every_shipped_suite_loads_and_has_cells(name: str) -> None:
-    assert load_suite(name).cells()
+    assert load_suite(name, in_lab=True).cells()
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,11 @@ def test_every_block_has_a_warm_up_or_none_has(warmup: int, refused: bool) -> No
 
 def test_the_no_op_path_is_refused_where_something_would_be_read() -> None:
     text = LAB.replace("{kind: boto3_api}", "{kind: noop}", 1)
-    with pytest.raises(UserError, match="noop has nothing to read"):
-        parse_suite(text, "s.yaml")
+    done = [cell.workload_id for cell in parse_suite(text, "s.yaml").cells() if cell.config_id == "boto3-lab"]
+    assert done == ["write-64kib", "write-16mib"]
+    wanted = text.replace("{kind: noop}\n", "{kind: noop}\n    workloads: [read-64kib-single]\n", 1)
+    with pytest.raises(UserError, match=r"noop cannot do 'read-64kib-single' .* can do: write-64kib, write"):
+        parse_suite(wanted, "s.yaml")
 
 
 def test_a_suite_that_is_nested_too_deeply_is_refused() -> None:

@@ -1,0 +1,108 @@
+"""YAML documents of a suite, and where in them each value is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from configs.errors import UserError
+
+Steps = Sequence[str]
+"""The keys from the top of a document to a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A mapping, and where it comes from."""
+
+    where: str
+    """Its file, or the option that it was given by: what messages begin with."""
+    content: CommentedMap
+    folder: Path = Path()
+    """What paths in it are relative to."""
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The same values in plain containers, without ruamel's marks.
+
+        What an alias repeats is one object here too: written out, a few lines could fill the memory.
+        """
+        plain: dict[str, object] = _plain(self.content, {})
+        return plain
+
+    def found(self, path: Steps) -> tuple[int, int]:
+        """How many steps of a path are in this document, and the line of the last of them, or 0."""
+        node: object = self.content
+        steps = line = 0
+        for step in path:
+            below = _step(node, step)
+            if below is None:
+                break
+            node, here = below
+            steps, line = steps + 1, here or line
+        return steps, line
+
+
+def read_document(path: Path, what: str, keys: Steps) -> Document:
+    """Read a file; `what` and `keys` say in messages what it should be: a suite, with which keys.
+
+    Raises:
+        UserError: It cannot be read, or is no mapping in YAML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: the {what} cannot be read: {error}") from error
+    return parse_document(text, str(path), what, keys, path.parent)
+
+
+def parse_document(text: str, where: str, what: str, keys: Steps, folder: Path) -> Document:
+    """Make a document of YAML text.
+
+    Raises:
+        UserError: It is no mapping in YAML.
+    """
+    try:
+        content = YAML(typ="rt").load(StringIO(text))
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark else ""
+        message = f"{where}{line}: this is no valid YAML: {error.problem or error.context}"
+        raise UserError(message) from error
+    except (YAMLError, ValueError) as error:  # a character or a tagged value that YAML does not allow
+        message = f"{where}: this is no valid YAML: {' '.join(str(error).split())}"
+        raise UserError(message) from error
+    except RecursionError as error:
+        raise UserError(f"{where}: this is no {what}: it is nested too deeply") from error
+    if not isinstance(content, CommentedMap):
+        raise UserError(f"{where}: a {what} is a mapping with the keys {', '.join(keys)}")
+    return Document(where, content, folder)
+
+
+def _plain(node: Any, made: dict[int, Any]) -> Any:
+    if id(node) not in made:
+        if isinstance(node, CommentedMap):
+            made[id(node)] = {str(key): _plain(value, made) for key, value in node.items()}
+        elif isinstance(node, CommentedSeq):
+            made[id(node)] = [_plain(item, made) for item in node]
+        else:
+            return node
+    return made[id(node)]
+
+
+def _step(node: object, step: str) -> tuple[object, int] | None:
+    """What lies one step below a node, with its line; 0 for the line of what a merge key brought in."""
+    if isinstance(node, CommentedMap):
+        key = next((key for key in node if str(key) == step), None)
+        if key is None:
+            return None
+        mark = (node.lc.data or {}).get(key)
+        return node[key], mark[0] + 1 if mark else 0
+    if isinstance(node, CommentedSeq) and step.isdigit() and int(step) < len(node):
+        return node[int(step)], node.lc.item(int(step))[0] + 1
+    return None
