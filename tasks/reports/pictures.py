@@ -17,12 +17,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from tasks.kernel.samples import BESIDES
 from tasks.reports import wording
+from tasks.reports.stage_tables import by_configuration, mean_parts, part_names
 from tasks.stats.quantiles import quantile
 from tasks.stats.ratios import block_medians_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from matplotlib.axes import Axes
@@ -30,13 +32,15 @@ if TYPE_CHECKING:
 
     from tasks.reports.view import Report
     from tasks.stats.series import Series
-    from tasks.stats.summary_types import Summary
 
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES: Final = ("-", "--", "-.", ":")
-_HATCHES: Final = ("", "//", "..", "xx", "\\\\")
+_HATCHES: Final = ("", "//", "--", "xx", "\\\\")
+"""Of lines: a pattern of dots takes 68 kB."""
 _WIDTH_INCHES: Final = 6.4
 _MOST_POINTS: Final = 120
+_STAGED: Final = ("scan", "first_read")
+"""Operations whose stages are drawn; of all others the time to first byte at the most is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +58,16 @@ def pictures(report: "Report", workload_id: str) -> list[Picture]:
     whole = [
         one
         for one in report.series
-        if one.workload_id == workload_id and one.operation != "scan_file" and one.n > 0
+        if one.workload_id == workload_id and one.operation not in BESIDES and one.n > 0
     ]
     if not whole:
         return []
     drawn = [_distribution(whole, workload_id)]
     if any(len(block_medians_ns(one)) > 1 for one in whole):
         drawn.append(_blocks(whole, workload_id))
-    scans = [
-        summary
-        for summary in report.summaries
-        if summary.workload_id == workload_id and summary.operation == "scan" and summary.distribution
-    ]
-    if any(summary.stage != "total_ns" for summary in scans):
-        drawn.append(_stages(scans, workload_id))
+    parts = _parts(report, workload_id)
+    if any(len(mine) > 1 for mine in parts.values()):
+        drawn.append(_stages(parts, workload_id))
     return drawn
 
 
@@ -138,45 +138,46 @@ def _blocks(series: "Sequence[Series]", workload_id: str) -> Picture:
     )
 
 
-def _stages(scans: "Sequence[Summary]", workload_id: str) -> Picture:
-    config_ids = list(dict.fromkeys(summary.config_id for summary in scans))
-    mean_ms = {
-        (summary.config_id, summary.stage): summary.distribution.avg_ns / 1e6
-        for summary in scans
-        if summary.distribution
-    }
-    left = np.zeros(len(config_ids))
+def _parts(report: "Report", workload_id: str) -> dict[str, dict[str, float]]:
+    """By configuration, the parts of the mean of an operation that was timed by stages, in nanoseconds."""
+    staged = [
+        summary
+        for summary in report.summaries
+        if summary.workload_id == workload_id and summary.operation in _STAGED
+    ]
+    return {config_id: mean_parts(stages) for config_id, stages in by_configuration(staged).items()}
+
+
+def _stages(parts: "Mapping[str, Mapping[str, float]]", workload_id: str) -> Picture:
+    names = part_names(list(parts.values()))
+    left = np.zeros(len(parts))
     with _style():
-        stages = [stage for stage in wording.STAGE_NAMES if stage != "total_ns"]
-        figure, axes = _axes(1.2 + 0.4 * len(config_ids), stages)
-        totals = np.array([mean_ms[config_id, "total_ns"] for config_id in config_ids])
-        for place, stage in enumerate((*stages, None)):
-            widths = np.maximum(totals - left, 0)
-            if stage is not None:
-                widths = np.array([mean_ms.get((config_id, stage), 0.0) for config_id in config_ids])
+        figure, axes = _axes(1.2 + 0.4 * len(parts), names)
+        for place, name in enumerate(names):
+            widths = np.array([mine.get(name, 0.0) / 1e6 for mine in parts.values()])
             axes.barh(
-                [fill(config_id, 24) for config_id in config_ids],
+                [fill(config_id, 24) for config_id in parts],
                 widths,
                 left=left.copy(),
-                color=_COLOURS[place],
-                hatch=_HATCHES[place],
+                color=_COLOURS[place % len(_COLOURS)],
+                hatch=_HATCHES[place % len(_HATCHES)],
                 edgecolor="white",
                 linewidth=0.5,
                 height=0.6,
-                label="other" if stage is None else wording.STAGE_NAMES[stage],
+                label=name,
             )
             left += widths
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel("mean time of a scan, ms")
+        axes.set_xlabel("mean time of an operation, ms")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
         _legend(figure, axes)
         svg = _svg(figure, f"{workload_id}-stages")
     return Picture(
         svg,
-        "Where a scan spends its time, mean of every stage.",
+        "Where an operation spends its time, mean of every stage.",
         f"Stacked bars of the mean time of each stage of {workload_id}, one bar for each of "
-        f"{len(config_ids)} configurations; the figures stand in the table of means.",
+        f"{len(parts)} configurations; the figures stand in the table of means.",
     )
 
 

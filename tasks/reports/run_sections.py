@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING, Final
 
 from tasks.reports import wording
 from tasks.reports.document import Document, Section, Table
+from tasks.reports.first_request_section import first_request_section
+from tasks.reports.proof_section import proof_section, settings_section
+from tasks.reports.sync_lag_section import sync_lag_section
 from tasks.reports.workload_section import workload_section
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ _SIGNS: Final = (
     "(x): the sample's own quantile; the sample is too small for any bound.",
     "ratio: below 1 is faster; geometric mean of ratios of p50, paired by block, with a 95 % t interval.",
     "Of twenty such intervals between configurations that are equal, one misses 1 by chance.",
+    "A stage's p50 is of the operations in which it happened; first byte counts from the operation's start.",
 )
 _INCOMPLETE: Final = (
     "INCOMPLETE: this run ended before it could write its record. Below is what it had measured until then; "
@@ -40,13 +44,18 @@ def document(report: "Report") -> Document:
     method = [Section("Rules", sentences=_RULES)]
     if record:
         closing = [_data_section(record), *closing, _cost_section(record)]
-        method += [_environment_section(record), _proof_section(record)]
+        method += [_environment_section(record), proof_section(record), settings_section(record)]
     return Document(
         title=f"Run {wording.printable(report.run_id)}",
         alerts=_alerts(report),
         facts=_facts(record) if record else (),
         sections=(
             *(workload_section(report, workload_id) for workload_id in report.workload_ids),
+            *(
+                section
+                for section in (first_request_section(report), sync_lag_section(report))
+                if section.tables
+            ),
             *([Section("How to read these tables", sentences=_SIGNS)] if report.series else []),
             *(section for section in closing if section.tables),
         ),
@@ -204,21 +213,7 @@ def _environment_section(record: "RunRecord") -> Section:
     )
     packages = tuple(sorted(environment.packages.items()))
     tables = (
-        Table("Environment", ("What", "value"), _printable(machine), frozenset({1})),
-        Table("Versions", ("Package", "version"), _printable(packages), frozenset({1})),
+        Table("Environment", ("What", "value"), wording.printable_rows(machine), frozenset({1})),
+        Table("Versions", ("Package", "version"), wording.printable_rows(packages), frozenset({1})),
     )
     return Section("Environment", tables=tuple(table for table in tables if table.rows))
-
-
-def _proof_section(record: "RunRecord") -> Section:
-    rows = tuple((cell.cell_id, what, seen) for cell in record.cells for what, seen in cell.proof.items())
-    table = Table("What really ran", ("Cell", "what", "observed"), _printable(rows), frozenset({1, 2}))
-    return Section(
-        "Proof of labels",
-        sentences=() if rows else ("No cell recorded a proof.",),
-        tables=(table,) if rows else (),
-    )
-
-
-def _printable(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(wording.printable(cell) for cell in row) for row in rows)

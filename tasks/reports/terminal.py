@@ -16,7 +16,7 @@ from tasks.reports.run_sections import document
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tasks.reports.document import Section, Table
+    from tasks.reports.document import Document, Section, Table
     from tasks.reports.view import Report
 
 _ALERT_STYLES: Final = {"LOCAL": "bold yellow"}
@@ -27,7 +27,11 @@ _GOOD_OR_BAD: Final = {"faster": "green", "slower": "red", "failed": "bold red",
 
 def render(report: "Report", console: "Console") -> None:
     """Print the report."""
-    shown = document(report)
+    render_document(document(report), console)
+
+
+def render_document(shown: "Document", console: "Console") -> None:
+    """Print a document, without what is for the HTML page alone."""
     console.print(Rule(Text(shown.title, style="bold")))
     for alert in shown.alerts:
         _print_alert(alert, console)

@@ -16,6 +16,8 @@ from tasks.stats.series import SERIES_COLUMNS, Series, split
 from tasks.stats.summaries import summaries_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from configs.run_record import RunRecord
@@ -46,6 +48,12 @@ class Report:
         """The workloads with samples."""
         return tuple(dict.fromkeys(one.workload_id for one in self.series))
 
+    def parameters(self, config_id: str, workload_id: str) -> "Mapping[str, str]":
+        """What the suite asked of a cell: see `CellRecord.parameters`; empty where that is not known."""
+        cells = self.record.cells if self.record else ()
+        found = (one for one in cells if (one.config_id, one.workload_id) == (config_id, workload_id))
+        return next((cell.parameters for cell in found), {})
+
 
 def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -> Report:
     """Compute a report from a run's record, None where it has none, and its samples.
@@ -69,7 +77,9 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         baseline_id=baseline_id,
         series=series,
         summaries=tuple(summary for one in series for summary in summaries_of(one)),
-        comparison=compare(series, baseline_id, failed_cells) if baseline_id else Comparison((), ()),
+        comparison=compare(series, baseline_id, failed_cells, statuses)
+        if baseline_id
+        else Comparison((), (), {}),
         agreements=agreements(samples, statuses),
         failures=tuple(failure_kinds(samples)),
         cell_failures=unmeasured,

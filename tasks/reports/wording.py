@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Final
 from tasks.kernel.samples import STAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tasks.stats.summary_types import Quantile, Ratio
 
 NONE: Final = "–"
-STAGE_NAMES: Final = {stage: stage.removesuffix("_ns") for stage in STAGES}
+STAGE_NAMES: Final = {stage: stage.removesuffix("_ns") for stage in STAGES} | {
+    "tls_ns": "TLS",
+    "ttfb_ns": "first byte",
+    "user_ns": "user CPU",
+    "system_ns": "system CPU",
+}
 
 
 def three_digits(value: float) -> str:
@@ -71,6 +78,26 @@ def quantile_interval(value: "Quantile") -> str:
     return f"{milliseconds(value.low_ns)} to {milliseconds(value.high_ns)}"
 
 
+def throughput(size_bytes: int, time: "Quantile") -> str:
+    """Megabytes (10⁶ bytes) a second at a quantile of the time, bounded where that is: `12.3`, `≤ 12.3`."""
+    if time.low_ns is None:
+        return f"({_megabytes_per_s(size_bytes, time.value_ns)})"
+    if time.high_ns is None:
+        return f"≤ {_megabytes_per_s(size_bytes, time.low_ns)}"
+    return _megabytes_per_s(size_bytes, time.value_ns)
+
+
+def _megabytes_per_s(size_bytes: int, time_ns: int) -> str:
+    return three_digits(size_bytes / 1e6 / (time_ns / 1e9)) if time_ns else NONE
+
+
+def share_of_quantiles(part: "Quantile", whole: "Quantile") -> str:
+    """One p50 by another in percent; in brackets where either sample is too small for its bounds."""
+    shown = share(part.value_ns, whole.value_ns)
+    known = None not in {part.low_ns, part.high_ns, whole.low_ns, whole.high_ns}
+    return shown if known else f"({shown})"
+
+
 def comparison(ratio: "Ratio") -> str:
     """A ratio with its 95 % interval and what it says: `0.0833 (0.0812 to 0.0853), faster`."""
     if ratio.low is None or ratio.high is None:
@@ -103,3 +130,8 @@ def printable(text: str) -> str:
         character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
         for character in text
     )
+
+
+def printable_rows(rows: "Iterable[tuple[str, ...]]") -> tuple[tuple[str, ...], ...]:
+    """Rows of a table, every cell as `printable` makes it."""
+    return tuple(tuple(printable(cell) for cell in row) for row in rows)

@@ -2,8 +2,11 @@
 
 from typing import TYPE_CHECKING, Final
 
+from tasks.kernel.samples import BESIDES
 from tasks.reports import wording
 from tasks.reports.document import Section, Table
+from tasks.reports.stage_tables import stage_tables
+from tasks.reports.transfer_table import TRANSFERS, transfer_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,12 +15,20 @@ if TYPE_CHECKING:
     from tasks.stats.agreement import Agreement, Counts
     from tasks.stats.summary_types import Distribution, Summary
 
-_OPERATION_TITLES: Final = {
-    "read": "Time of one read, ms",
-    "write": "Time of one write, ms",
-    "scan": "Time of one whole scan, ms",
-    "scan_file": "Time of one file within the scans, ms",
+_OPERATIONS: Final = {
+    "read": "one read",
+    "write": "one write",
+    "scan": "one whole scan",
+    "scan_file": "one file within the scans",
+    "first_read": "one read by a fresh client",
+    "upload": "one file's upload",
+    "download": "one file's download",
+    "upload_tree": "one upload of the whole tree",
+    "download_tree": "one download of the whole tree",
+    "start_up": "one start-up of the client's process alone",
+    "sync_lag": "waiting until a write is seen on the other side",
 }
+"""In words, by operation."""
 
 
 def workload_section(report: "Report", workload_id: str) -> Section:
@@ -25,26 +36,15 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     mine = [summary for summary in report.summaries if summary.workload_id == workload_id]
     tables = []
     for operation in dict.fromkeys(summary.operation for summary in mine):
-        totals = [
-            summary for summary in mine if summary.operation == operation and summary.stage == "total_ns"
-        ]
-        if operation == "scan_file":
-            # Files of one scan share its moment: a ratio or an interval would claim too much.
-            tables.append(_times_table(_OPERATION_TITLES[operation], totals, {}))
-        else:
-            tables.append(
-                _times_table(_OPERATION_TITLES[operation], totals, _comparisons(report, workload_id))
-            )
-            tables.append(_interval_table(totals))
-    scans = [summary for summary in mine if summary.operation == "scan" and summary.distribution]
-    if any(summary.stage != "total_ns" for summary in scans):
-        tables += [_stage_median_table(scans), _stage_mean_table(scans)]
-        tables.append(_stage_ratio_table(report, workload_id))
+        summaries = [summary for summary in mine if summary.operation == operation]
+        tables += _operation_tables(report, workload_id, operation, summaries)
+    tables.append(transfer_table(mine))
     agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
     return Section(
         heading=f"Workload {workload_id}",
         sentences=(
             *_sentences(mine, agreement, whole_run=report.record is not None),
+            *_stand_in(report, workload_id),
             *_cache_states(report, workload_id),
         ),
         alerts=_alerts(agreement),
@@ -53,9 +53,24 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     )
 
 
+def _operation_tables(
+    report: "Report", workload_id: str, operation: str, summaries: "Sequence[Summary]"
+) -> list[Table]:
+    title = f"Time of {_OPERATIONS[operation]}, ms"
+    totals = [summary for summary in summaries if summary.stage == "total_ns"]
+    if operation in BESIDES:
+        # Files of one scan share its moment, and a start-up is no transfer: a ratio would claim too much.
+        return [_times_table(title, totals, {})]
+    return [
+        _times_table(title, totals, _comparisons(report, workload_id) if len(totals) > 1 else {}),
+        _interval_table(totals),
+        *stage_tables(report, workload_id, _OPERATIONS[operation], summaries),
+    ]
+
+
 def _comparisons(report: "Report", workload_id: str) -> dict[str, str]:
     """What is said of each configuration against the baseline, by its id."""
-    said = {report.baseline_id or "": "baseline"}
+    said = {_baseline(report, workload_id): "baseline"}
     for ratio in report.comparison.ratios:
         if ratio.workload_id == workload_id and ratio.stage == "total_ns":
             said[ratio.config_id] = wording.comparison(ratio)
@@ -63,6 +78,19 @@ def _comparisons(report: "Report", workload_id: str) -> dict[str, str]:
         if refusal.workload_id == workload_id:
             said[refusal.config_id] = f"not compared: {refusal.reason}"
     return said
+
+
+def _baseline(report: "Report", workload_id: str) -> str:
+    return report.comparison.baselines.get(workload_id, "")
+
+
+def _stand_in(report: "Report", workload_id: str) -> tuple[str, ...]:
+    """Says so where others than the run's baseline are compared with."""
+    own = _baseline(report, workload_id)
+    several = len({one.config_id for one in report.series if one.workload_id == workload_id}) > 1
+    if own == report.baseline_id or not several:
+        return ()
+    return (wording.printable(f"Compared with {own}: {report.baseline_id} does not do this workload."),)
 
 
 def _times_table(title: str, totals: "Sequence[Summary]", comparisons: dict[str, str]) -> Table:
@@ -107,74 +135,17 @@ def _interval_table(totals: "Sequence[Summary]") -> Table:
     )
 
 
-def _by_configuration(scans: "Sequence[Summary]") -> dict[str, "dict[str, Distribution]"]:
-    stages: dict[str, dict[str, Distribution]] = {}
-    for summary in scans:
-        if summary.distribution:
-            stages.setdefault(summary.config_id, {})[summary.stage] = summary.distribution
-    return stages
-
-
-def _stage_median_table(scans: "Sequence[Summary]") -> Table:
-    rows = [
-        (
-            config_id,
-            *(
-                wording.quantile(stages[stage].p50) if stage in stages else wording.NONE
-                for stage in wording.STAGE_NAMES
-            ),
-        )
-        for config_id, stages in _by_configuration(scans).items()
-    ]
-    return Table(
-        title="Stages of a whole scan, p50 in ms",
-        header=("Configuration", *wording.STAGE_NAMES.values()),
-        rows=tuple(rows),
-    )
-
-
-def _stage_mean_table(scans: "Sequence[Summary]") -> Table:
-    """The mean of every stage and what is left of the total; means add up, medians do not."""
-    parts = [stage for stage in wording.STAGE_NAMES if stage != "total_ns"]
-    rows = []
-    for config_id, stages in _by_configuration(scans).items():
-        means = [stages[stage].avg_ns if stage in stages else 0 for stage in parts]
-        total = stages["total_ns"].avg_ns
-        figures = [*means, max(0, total - sum(means)), total]
-        rows.append((config_id, *(wording.milliseconds(figure) for figure in figures)))
-    return Table(
-        title="Stages of a whole scan, mean in ms (these add up)",
-        header=("Configuration", *(wording.STAGE_NAMES[stage] for stage in parts), "other", "total"),
-        rows=tuple(rows),
-        detail=True,
-    )
-
-
-def _stage_ratio_table(report: "Report", workload_id: str) -> Table:
-    rows = [
-        (ratio.config_id, wording.STAGE_NAMES[ratio.stage], wording.comparison(ratio))
-        for ratio in report.comparison.ratios
-        if ratio.workload_id == workload_id
-    ]
-    return Table(
-        title=f"Stages relative to {report.baseline_id}: below 1 is faster",
-        header=("Configuration", "stage", "ratio of p50"),
-        rows=tuple(rows),
-        prose=frozenset({1, 2}),
-    )
-
-
 def _sentences(
     summaries: "Sequence[Summary]", agreement: "Agreement | None", *, whole_run: bool
 ) -> tuple[str, ...]:
     sentences = []
     if agreement and (counts := agreement.agreed):
         sentences.append(f"Each scan: {_seen(counts)}, {_by_whom(agreement, whole_run=whole_run)}.")
-    sizes = {summary.size_bytes for summary in summaries if summary.operation in {"read", "write"}}
-    if len(sizes) == 1 and (size_bytes := sizes.pop()) is not None:
-        sentences.append(f"Each operation moves {size_bytes:,} bytes.")
+    moved = {(summary.files, summary.size_bytes) for summary in summaries if summary.operation in TRANSFERS}
+    if len(moved) == 1 and (held := moved.pop())[1] is not None:
+        sentences.append(f"Each operation moves {wording.counts(held[0], None, held[1])}.")
     whole = [summary for summary in summaries if summary.stage == "total_ns"]
-    warmups = sum(summary.warmups for summary in whole if summary.operation != "scan_file")
+    warmups = sum(summary.warmups for summary in whole if summary.operation not in BESIDES)
     sentences.append(f"Not counted: {warmups:,} warm-up operation{'' if warmups == 1 else 's'}.")
     return tuple(sentences)
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from tasks.kernel.samples import NULL
+from tasks.kernel.samples import BESIDES, NULL
 from tasks.stats.quantiles import nearest_rank
 from tasks.stats.series import Series
 from tasks.stats.summary_types import NoRatio, Ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 _MOST_FAILED_PERCENT: Final = 5
 
@@ -33,28 +33,37 @@ class Comparison:
 
     ratios: tuple[Ratio, ...]
     refusals: tuple[NoRatio, ...]
+    baselines: "Mapping[str, str]"
+    """The configuration that the others are compared with, by workload."""
 
 
 def compare(
-    series: "Iterable[Series]", baseline_id: str, failed_cells: "Collection[tuple[str, str]]" = ()
+    series: "Iterable[Series]",
+    baseline_id: str,
+    failed_cells: "Collection[tuple[str, str]]" = (),
+    cells: "Collection[tuple[str, str]]" = (),
 ) -> Comparison:
     """Compare every configuration of a run with the baseline, workload by workload and stage by stage.
 
-    The files of a staged scan (`scan_file`) are not compared: the scan's own row has their stages added up.
+    Where the baseline has no cell of a workload, as it cannot do all of them, the first configuration that
+    has samples of it stands in. What tells more of another operation (`BESIDES`) is not compared.
 
     Args:
-        series: those of the whole run.
+        series: those of the whole run, in the order of the suite.
         baseline_id: the configuration that all others are compared with.
         failed_cells: workload and configuration of the cells that failed.
+        cells: workload and configuration of all cells, as far as they are known.
     """
-    whole = {(one.workload_id, one.config_id): one for one in series if one.operation != "scan_file"}
+    whole = {(one.workload_id, one.config_id): one for one in series if one.operation not in BESIDES}
+    baselines = _baselines(whole, baseline_id, {*whole, *failed_cells, *cells})
     ratios: list[Ratio] = []
     refusals: list[NoRatio] = []
     for (workload_id, config_id), one in whole.items():
-        if config_id == baseline_id:
+        own_id = baselines[workload_id]
+        if config_id == own_id:
             continue
-        baseline = whole.get((workload_id, baseline_id))
-        reason = _why_broken_off(workload_id, (config_id, baseline_id), failed_cells)
+        baseline = whole.get((workload_id, own_id))
+        reason = _why_broken_off(workload_id, (config_id, own_id), failed_cells)
         if baseline is None:
             found, reason = [], reason or "the baseline has no successful operation"
         else:
@@ -63,8 +72,22 @@ def compare(
         ratios += found
         if not found:
             reason = reason or "no block has successful operations of both"
-            refusals.append(NoRatio(config_id, baseline_id, workload_id, reason))
-    return Comparison(tuple(ratios), tuple(refusals))
+            refusals.append(NoRatio(config_id, own_id, workload_id, reason))
+    return Comparison(tuple(ratios), tuple(refusals), baselines)
+
+
+def _baselines(
+    whole: "Mapping[tuple[str, str], Series]", baseline_id: str, cells: "Collection[tuple[str, str]]"
+) -> dict[str, str]:
+    able: dict[str, list[Series]] = {}
+    for (workload_id, _), one in whole.items():
+        able.setdefault(workload_id, []).append(one)
+    return {
+        workload_id: baseline_id
+        if (workload_id, baseline_id) in cells
+        else next((one for one in mine if one.n), mine[0]).config_id
+        for workload_id, mine in able.items()
+    }
 
 
 def _why_no_times(one: Series, baseline: Series) -> str:
@@ -114,30 +137,35 @@ def _of_failed(series: Series) -> str:
 
 
 def _ratios(one: Series, baseline: Series) -> list[Ratio]:
-    ratios = []
-    for stage in one.stage_ns:
-        mine, theirs = block_medians_ns(one, stage), block_medians_ns(baseline, stage)
-        pairs = [
-            (mine[block], theirs[block])
-            for block in sorted(mine.keys() & theirs.keys())
-            if mine[block] > 0 and theirs[block] > 0  # a stage below the clock's resolution has no ratio
-        ]
-        if pairs:
-            logs = np.log([mine_ns / theirs_ns for mine_ns, theirs_ns in pairs])
-            low, high = _interval(logs.tolist())
-            ratios.append(
-                Ratio(
-                    config_id=one.config_id,
-                    baseline_id=baseline.config_id,
-                    workload_id=one.workload_id,
-                    stage=stage,
-                    value=float(np.exp(logs.mean())),
-                    low=low,
-                    high=high,
-                    blocks=len(pairs),
-                )
-            )
-    return ratios
+    ratios = (ratio_by_block(one, baseline, stage) for stage in one.stage_ns)
+    return [ratio for ratio in ratios if ratio is not None]
+
+
+def ratio_by_block(one: Series, baseline: Series, stage: str = "total_ns") -> Ratio | None:
+    """The ratio of two series' p50 of one stage, paired by block; None where no block has both.
+
+    Whether the two may be compared is for the caller to say.
+    """
+    mine, theirs = block_medians_ns(one, stage), block_medians_ns(baseline, stage)
+    pairs = [
+        (mine[block], theirs[block])
+        for block in sorted(mine.keys() & theirs.keys())
+        if mine[block] > 0 and theirs[block] > 0  # a stage below the clock's resolution has no ratio
+    ]
+    if not pairs:
+        return None
+    logs = np.log([mine_ns / theirs_ns for mine_ns, theirs_ns in pairs])
+    low, high = _interval(logs.tolist())
+    return Ratio(
+        config_id=one.config_id,
+        baseline_id=baseline.config_id,
+        workload_id=one.workload_id,
+        stage=stage,
+        value=float(np.exp(logs.mean())),
+        low=low,
+        high=high,
+        blocks=len(pairs),
+    )
 
 
 def _interval(logs: list[float]) -> tuple[float | None, float | None]:

@@ -96,6 +96,8 @@ def split(samples: "pa.Table") -> list[Series]:
         for mine, column in zip(counts, _shared_out(samples[name], parts), strict=True):
             mine[name] = tuple(np.unique(column).tolist())
     for stage in STAGES:
+        if samples[stage].null_count == len(samples):
+            continue  # most stages happen in few workloads: no memory for what is not there
         for times, column in zip(stage_ns, _shared_out(samples[stage], parts), strict=True):
             if (column != NULL).any():
                 times[stage] = column

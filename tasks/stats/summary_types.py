@@ -1,6 +1,10 @@
 """The figures that every report shows, as plain values in nanoseconds."""
 
 from dataclasses import dataclass
+from typing import Final
+
+PROCESSOR_STAGES: Final = ("user_ns", "system_ns")
+"""Processor time of a client's own process: it runs beside the other stages, and is no part of the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,16 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """`faster`, `slower` or `no difference seen`; `undecided` where there is no interval."""
+        """`faster`, `slower` or `no difference seen`; `undecided` where there is no interval.
+
+        Less processor time is no speed: there it is `less` or `more`.
+        """
         if self.low is None or self.high is None:
             return "undecided"
         if self.low <= 1.0 <= self.high:
             return "no difference seen"
-        return "faster" if self.high < 1.0 else "slower"
+        below, above = ("less", "more") if self.stage in PROCESSOR_STAGES else ("faster", "slower")
+        return below if self.high < 1.0 else above
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,3 +76,23 @@ def test_one_of_a_thing_is_singular_and_what_is_unknown_is_left_out() -> None:
 
 def test_what_a_terminal_would_obey_and_a_file_cannot_hold_is_replaced() -> None:
     assert wording.printable("a\x1b[2Jb\udcffc\nd é") == "a�[2Jb�c\nd é"
+
+
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        (Quantile(500_000_000, 490_000_000, 520_000_000), "20.0"),
+        (Quantile(500_000_000, 400_000_000, None), "≤ 25.0"),
+        (Quantile(500_000_000, None, None), "(20.0)"),
+        (Quantile(0, 0, 0), "–"),
+    ],
+)
+def test_throughput_is_bounded_where_its_time_is(time: Quantile, shown: str) -> None:
+    assert wording.throughput(10_000_000, time) == shown
+
+
+def test_a_share_of_quantiles_that_a_sample_does_not_support_is_in_brackets() -> None:
+    whole = Quantile(400, 390, 410)
+    assert wording.share_of_quantiles(Quantile(100, 90, 110), whole) == "25.0 %"
+    assert wording.share_of_quantiles(Quantile(100, None, 110), whole) == "(25.0 %)"
+    assert wording.share_of_quantiles(Quantile(100, 90, 110), Quantile(400, 390, None)) == "(25.0 %)"

@@ -143,9 +143,19 @@ def test_a_cell_that_failed_as_a_whole_is_not_compared(table: Table, failed: str
     assert compare(series, "a", {("another", failed)}).refusals == ()
 
 
-def test_a_baseline_without_a_cell_of_the_workload_is_the_reason(table: Table) -> None:
-    found = _compared(table(_blocks("b", [9] * 5)))
+def test_a_baseline_without_a_sample_of_its_cell_is_the_reason(table: Table) -> None:
+    found = compare(split(table(_blocks("b", [9] * 5))), "a", cells={("w", "a"), ("w", "b")})
     assert found.refusals[0].reason == "the baseline has no successful operation"
+    assert found.baselines == {"w": "a"}
+
+
+def test_where_the_baseline_has_no_cell_the_first_that_succeeded_stands_in(table: Table) -> None:
+    rows = _blocks("b", [9] * 5, outcome="error") + _blocks("c", [10] * 5) + _blocks("d", [20] * 5)
+    found = compare(split(table(rows)), "a", cells={("w", "b"), ("w", "c"), ("w", "d")})
+    assert found.baselines == {"w": "c"}
+    (ratio,) = found.ratios
+    assert (ratio.config_id, ratio.baseline_id, ratio.value) == ("d", "c", pytest.approx(2, rel=0.01))
+    assert [refusal.config_id for refusal in found.refusals] == ["b"]
 
 
 def _simulated(noise: np.random.Generator, true_ratio: float, own_effect: float) -> Rows:

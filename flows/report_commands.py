@@ -1,0 +1,65 @@
+"""The `s3bench report` command, and the printing of a report that `s3bench run` ends with."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from configs.errors import UserError
+from tasks.reports.progress import PatientConsole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tasks.reports.view import Report
+    from tasks.results.reader import StoredRun
+
+ResultsOption = Annotated[str, typer.Option("--results", help="A folder, or s3://BUCKET/PREFIX.")]
+RunOption = Annotated[str | None, typer.Option("--run", help="A run's id; the newest without it.")]
+AgainstOption = Annotated[
+    str | None, typer.Option("--against", help="Set the run beside these instead: published.")
+]
+_AGAINST: Final = ("published",)
+"""What a run can be set beside."""
+
+
+def report(
+    results: ResultsOption = "results", run_id: RunOption = None, against: AgainstOption = None
+) -> None:
+    """Print the report of a run, or set it beside the published results."""
+    if against is None:
+        print_report(results, run_id, PatientConsole())
+    elif against in _AGAINST:
+        _print_against_published(results, run_id, PatientConsole())
+    else:
+        raise UserError(f"--against {against}: a run can be set beside: {', '.join(_AGAINST)}")
+
+
+def print_report(results: str, run_id: str | None, console: "Console") -> bool:
+    """Print a stored run's report, and say whether a cell failed."""
+    from tasks.reports.terminal import render  # noqa: PLC0415 - numpy and scipy load slowly
+    from tasks.results.schema import SAMPLES_FOLDER  # noqa: PLC0415 - as above
+
+    stored, shown = _stored_report(results, run_id)
+    render(shown, console)
+    for what, name in (("samples", SAMPLES_FOLDER), ("report ", f"reports/{stored.run_id}.html")):
+        console.print(
+            f"{what}  {stored.store.location}/{name}", soft_wrap=True, markup=False, highlight=False
+        )
+    return shown.record is not None and bool(shown.record.failed_cells)
+
+
+def _print_against_published(results: str, run_id: str | None, console: "Console") -> None:
+    from tasks.reports.published_document import published_document  # noqa: PLC0415 - as above
+    from tasks.reports.terminal import render_document  # noqa: PLC0415 - as above
+
+    _, shown = _stored_report(results, run_id)
+    render_document(published_document(shown), console)
+
+
+def _stored_report(results: str, run_id: str | None) -> "tuple[StoredRun, Report]":
+    from tasks.reports.view import REPORT_COLUMNS, build_report  # noqa: PLC0415 - as above
+    from tasks.results.reader import read_run  # noqa: PLC0415 - as above
+    from tasks.results.store import open_store  # noqa: PLC0415 - as above
+
+    stored = read_run(open_store(results), run_id)
+    return stored, build_report(stored.record, stored.run_id, stored.samples(REPORT_COLUMNS))
