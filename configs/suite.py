@@ -145,10 +145,6 @@ class Suite(Model):
             and isinstance(tree := self.datasets[workload.dataset], FileTree)
         }
 
-    def moves_files(self) -> bool:
-        """Whether anything is moved from or to a local disk, which then needs a scratch folder."""
-        return any(cell.workload.needs in {"files", "trees"} for cell in self.cells())
-
     def cells(self) -> tuple[Cell, ...]:
         """Every configuration with every workload that it does, in the order of the file."""
         return tuple(

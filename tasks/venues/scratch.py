@@ -1,10 +1,14 @@
 """The scratch folder: where files lie that are moved from or to a local disk, and nothing else.
 
-<scratch>/trees/…            file trees to upload, kept from run to run
-<scratch>/runs/<run id>/…    what one run moves, a folder for each block, gone when the block has ended
+* `<folder>/s3-access-benchmark/trees/…`: file trees to upload, kept from run to run;
+* `<folder>/s3-access-benchmark/runs/<run id>/…`: what one run moves, a folder for each block, gone with it.
+
+The folder is the user's, and may hold a `runs` of theirs: only what lies in our own part of it, and has the
+name of a run, is ever removed.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,20 +16,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from configs.errors import UserError
+from configs.run_record import RUN_ID_PATTERN
 from tasks.lab.files import make_private
 
+_OURS = "s3-access-benchmark"
 _TREES = "trees"
 _RUNS = "runs"
 
 
 def scratch_folder(wanted: Path | None) -> Path:
-    """The folder that a suite names, or one of this user's below the system's temporary folder.
+    """Our part of the folder that a suite names, or of one of this user's below the temporary folder.
 
     Raises:
         UserError: it cannot be made or written, or somebody else's lies in its place.
     """
-    folder = wanted or Path(tempfile.gettempdir()) / f"s3-access-benchmark-{os.getuid()}"
+    named = wanted or Path(tempfile.gettempdir()) / f"s3bench-{os.getuid()}"
+    folder = named / _OURS
     try:
+        make_private(named)
         make_private(folder)
         folder = folder.resolve()
         for part in (_TREES, _RUNS):
@@ -35,7 +43,7 @@ def scratch_folder(wanted: Path | None) -> Path:
         tempfile.TemporaryFile(dir=folder / _RUNS).close()
     except OSError as error:
         raise UserError(
-            f"{folder}: files that are moved cannot lie there ({error.strerror}): "
+            f"{named}: files that are moved cannot lie there ({error.strerror}): "
             "write scratch: FOLDER into the suite, on a local disk with free space"
         ) from error
     return folder
@@ -65,4 +73,5 @@ def remove_run(scratch: Path, run_id: str) -> None:
 def remove_left_overs(scratch: Path) -> None:
     """Remove what killed runs left: to be called by a run that holds the host's lock, before it measures."""
     for folder in (scratch / _RUNS).iterdir():
-        shutil.rmtree(folder, ignore_errors=True)
+        if re.fullmatch(RUN_ID_PATTERN, folder.name):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from configs.errors import UserError
-from tasks.venues.scratch import folder_of_block, remove_left_overs, scratch_folder, trees_folder
+from tasks.venues.scratch import (
+    folder_of_block,
+    remove_left_overs,
+    remove_run,
+    scratch_folder,
+    trees_folder,
+)
 
 RUN_ID = "20260101T020000Z-00000000"
 
@@ -38,12 +44,24 @@ def test_what_a_killed_run_left_is_removed_and_trees_stay(tmp_path: Path) -> Non
     assert (left.exists(), tree.exists()) == (False, True)
 
 
+def test_what_others_keep_in_the_folder_is_never_touched(tmp_path: Path) -> None:
+    theirs = [tmp_path / "s" / "runs" / "my-experiment", tmp_path / "s" / "runs" / RUN_ID]
+    scratch = scratch_folder(tmp_path / "s")
+    kept = [*theirs, scratch / "runs" / "my-experiment"]
+    for folder in kept:
+        folder.mkdir(parents=True)
+        (folder / "precious").write_bytes(b"x")
+    remove_left_overs(scratch)
+    remove_run(scratch, RUN_ID)
+    assert all((folder / "precious").exists() for folder in kept)
+
+
 def test_a_link_among_the_left_overs_is_not_followed(tmp_path: Path) -> None:
     scratch = scratch_folder(tmp_path / "s")
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_bytes(b"x")
-    (scratch / "runs" / "link").symlink_to(outside)
+    (scratch / "runs" / RUN_ID).symlink_to(outside)
     remove_left_overs(scratch)
     assert (outside / "kept").exists()
 
