@@ -30,3 +30,8 @@ class BlockSpec(Model):
     """A local folder of this block's own, for files that are moved; it exists, and others remove it."""
     tree_folder: Path | None = None
     """The local tree that is uploaded; `objects` are its files, their keys relative to it."""
+    deadline_ns: int | None = None
+    """The reading of `perf_counter_ns`, one for all processes of a host, from which on no operation begins.
+
+    Set by the venue, which stops the process some time later; None: nobody stops it.
+    """

@@ -12,6 +12,7 @@ from configs.workloads import (
     FileDownload,
     FirstRequest,
     LeftOut,
+    SyncLag,
     TreeDownload,
     TreeUpload,
     WorkloadConfig,
@@ -100,6 +101,8 @@ def _workload_problems(suite: "Suite") -> Iterator[Problem]:
         if isinstance(workload, LeftOut):
             continue
         yield from _repeat_problems(suite, place, workload)
+        if isinstance(workload, SyncLag):
+            yield from _time_problems(suite, place, workload)
         if isinstance(workload, CloudTrailScan):
             logs = suite.datasets.get(workload.dataset)
             if not isinstance(logs, CloudTrailGenerated | CloudTrailCopied):
@@ -126,6 +129,19 @@ def _repeat_problems(suite: "Suite", place: tuple[str, ...], workload: WorkloadC
             f"their first operation counts: give 0, or at least {parts}"
         )
         yield Problem((*place, "warmup"), message)
+
+
+def _time_problems(suite: "Suite", place: tuple[str, ...], workload: SyncLag) -> Iterator[Problem]:
+    """A block in which nothing is ever seen must end by its own time-outs, so that its samples say so."""
+    in_a_block = -(-workload.iterations // suite.blocks)
+    longest_s = in_a_block * (workload.timeout_s + workload.poll_interval_ms / 1000)
+    if longest_s >= suite.block_timeout_s:
+        message = (
+            f"{in_a_block} writes of a block, if none is seen within timeout_s {workload.timeout_s:g}, take "
+            f"{longest_s:g} s, but block_timeout_s is {suite.block_timeout_s:g}: "
+            "raise that one, lower this one, or give fewer iterations"
+        )
+        yield Problem((*place, "timeout_s"), message)
 
 
 def _blob_problems(

@@ -4,6 +4,9 @@ One task for all of them, since nothing of Prefect may happen between blocks: a 
 busy for a while after it has ended.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 from botocore.exceptions import BotoCoreError, ClientError
 from prefect import task
@@ -52,7 +55,7 @@ def _tend_left_overs(plan: SessionPlan, place: Place, report: Reporter) -> None:
         client = control_client(bucket, place.environment)
         for prefix in left_over_runs(client, bucket.bucket, bucket.prefix):
             if plan.suite.lab:
-                remove_run(client, bucket.bucket, prefix)
+                remove_run(client, bucket.bucket, prefix, report.note)
             else:
                 report.note(
                     f"s3://{bucket.bucket}/{prefix} is of a run that was killed, or that goes on elsewhere"
@@ -76,14 +79,23 @@ def _store_cell(store: Store, plan: SessionPlan, measurement: CellMeasurement) -
 
 
 def _remove_what_was_written(plan: SessionPlan, place: Place, report: Reporter) -> None:
-    """What was measured is worth more than a clean bucket: say what is left, and go on."""
+    """First from the mounts, which would write it back later; then from the buckets, once each."""
     for target_id in plan.suite.target_ids():
-        bucket_id = plan.suite.bucket_id(target_id)
-        target, prefix = plan.suite.targets[target_id], run_prefix(plan, bucket_id)
-        try:
-            if isinstance(target, MountTarget):
+        target = plan.suite.targets[target_id]
+        if isinstance(target, MountTarget):
+            prefix = run_prefix(plan, target.shows)
+            with _told(report, target_id, prefix):
                 remove_run_from_mount(target, prefix)
-            bucket = plan.suite.bucket(bucket_id)
-            remove_run(control_client(bucket, place.environment), bucket.bucket, prefix)
-        except (BotoCoreError, ClientError, OSError, UserError) as error:
-            report.note(f"what this run wrote below {prefix} of {target_id} may still be there: {error}")
+    for bucket_id in plan.suite.bucket_ids():
+        bucket, prefix = plan.suite.bucket(bucket_id), run_prefix(plan, bucket_id)
+        with _told(report, bucket_id, prefix):
+            remove_run(control_client(bucket, place.environment), bucket.bucket, prefix, report.note)
+
+
+@contextmanager
+def _told(report: Reporter, target_id: str, prefix: str) -> Iterator[None]:
+    """What was measured is worth more than a clean bucket: say what is left, and go on."""
+    try:
+        yield
+    except (BotoCoreError, ClientError, OSError, UserError) as error:
+        report.note(f"what this run wrote below {prefix} of {target_id} may still be there: {error}")

@@ -5,7 +5,8 @@ client's own bounded retries are the only ones.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import (
@@ -22,10 +23,13 @@ from configs.errors import UserError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_s3.type_defs import ObjectTypeDef
+    from mypy_boto3_s3.type_defs import ObjectIdentifierTypeDef, ObjectTypeDef
 
 _DELETE_BATCH: Final = 1000
 """The most keys that one DeleteObjects request may name (Amazon S3 API reference)."""
+
+_NOT_KNOWN: Final = (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED)
+"""How servers other than Amazon's answer to requests that they do not know."""
 
 _CREDENTIAL_ERRORS: Final = (
     CredentialRetrievalError,
@@ -103,13 +107,63 @@ def put(client: "S3Client", bucket: str, key: str, body: bytes) -> None:
 
 def delete(client: "S3Client", bucket: str, keys: Sequence[str]) -> None:
     """Delete objects by their whole keys; one that is already gone is no error."""
-    for start in range(0, len(keys), _DELETE_BATCH):
-        batch = keys[start : start + _DELETE_BATCH]
-        action = f"delete s3://{bucket}/{batch[0]}"
-        with explained(action, client.meta.endpoint_url):
-            answer = client.delete_objects(
-                Bucket=bucket, Delete={"Objects": [{"Key": key} for key in batch], "Quiet": True}
-            )
+    _delete(client, bucket, [{"Key": key} for key in keys])
+
+
+def keeps_versions(client: "S3Client", bucket: str) -> bool:
+    """Whether what is deleted stays as an older version: versioning is on, or was once."""
+    action = f"see whether s3://{bucket} keeps versions (s3:GetBucketVersioning)"
+    with explained(action, client.meta.endpoint_url), _unless_not_known():
+        return client.get_bucket_versioning(Bucket=bucket).get("Status") in {"Enabled", "Suspended"}
+    return False
+
+
+def delete_versions_below(client: "S3Client", bucket: str, prefix: str) -> None:
+    """Delete every version and every delete marker of the keys that start with `prefix`."""
+    action = f"list the versions below s3://{bucket}/{prefix} (s3:ListBucketVersions)"
+    found: list[ObjectIdentifierTypeDef] = []
+    with explained(action, client.meta.endpoint_url):
+        # To its end before the first is deleted: not every server goes on from an entry that is gone.
+        for page in client.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=prefix):
+            found += [
+                {"Key": entry["Key"], "VersionId": entry["VersionId"]}
+                for entry in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
+                if entry["Key"].startswith(prefix)  # nothing else may be named, whatever a server lists
+            ]
+    _delete(client, bucket, found)
+
+
+def abort_uploads_below(client: "S3Client", bucket: str, prefix: str) -> None:
+    """Abort what was begun in parts and never completed: no listing shows the parts, and they are billed."""
+    action = f"list the unfinished uploads below s3://{bucket}/{prefix} (s3:ListBucketMultipartUploads)"
+    found: list[tuple[str, str]] = []
+    no_such = client.exceptions.NoSuchUpload  # rclone's answer to the listing where there has never been one
+    with explained(action, client.meta.endpoint_url), _unless_not_known(), suppress(no_such):
+        pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=prefix)
+        found = [(entry["Key"], entry["UploadId"]) for page in pages for entry in page.get("Uploads", [])]
+    for key, upload_id in found:
+        if not key.startswith(prefix):
+            continue
+        action = f"abort the unfinished upload of s3://{bucket}/{key} (s3:AbortMultipartUpload)"
+        with explained(action, client.meta.endpoint_url), suppress(no_such):
+            client.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
+
+
+@contextmanager
+def _unless_not_known() -> Iterator[None]:
+    """Passes over the answer of a server that does not know such a request."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] not in _NOT_KNOWN:
+            raise
+
+
+def _delete(client: "S3Client", bucket: str, objects: "Sequence[ObjectIdentifierTypeDef]") -> None:
+    for start in range(0, len(objects), _DELETE_BATCH):
+        batch = objects[start : start + _DELETE_BATCH]
+        with explained(f"delete s3://{bucket}/{batch[0]['Key']}", client.meta.endpoint_url):
+            answer = client.delete_objects(Bucket=bucket, Delete={"Objects": batch, "Quiet": True})
         for failure in answer.get("Errors", [])[:1]:
             raise UserError(
                 f"cannot delete s3://{bucket}/{failure.get('Key', '')} at {client.meta.endpoint_url}: "

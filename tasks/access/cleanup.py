@@ -2,10 +2,12 @@
 
 import re
 import shutil
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from configs.errors import UserError
 from configs.run_record import RUN_ID_PATTERN
-from configs.targets import MountTarget
+from configs.targets import DIRECTORY_BUCKET_PATTERN, MountTarget
 from tasks.access import bucket_io
 from tasks.access.mount_io import mounted_at
 
@@ -15,22 +17,37 @@ if TYPE_CHECKING:
 _RUN_PREFIX = re.compile(rf"(.+/)?runs/{RUN_ID_PATTERN.strip('^$')}/")
 
 
-def remove_run(client: "S3Client", bucket: str, prefix: str) -> int:
+def remove_run(client: "S3Client", bucket: str, prefix: str, note: Callable[[str], None]) -> int:
     """Delete every object below a run's prefix and return how many there were.
+
+    What no listing of objects shows, and is billed as well, goes too: uploads in parts that were never
+    completed, and in a bucket with versioning the older versions and the delete markers.
 
     Args:
         client: a control client.
         bucket: the bucket's name.
         prefix: the run's prefix with its trailing slash, `…/runs/<run_id>/`.
+        note: told what of the latter could not be removed.
 
     Raises:
         ValueError: if the prefix is not that of one run; nothing is deleted then.
-        UserError: if something cannot be listed or deleted.
+        UserError: if the objects cannot be listed or deleted.
     """
     _refuse_other_prefixes(prefix)
     keys = sorted(bucket_io.sizes_below(client, bucket, prefix))
     bucket_io.delete(client, bucket, keys)
+    for remove in (bucket_io.abort_uploads_below, _remove_versions):
+        try:
+            remove(client, bucket, prefix)
+        except UserError as error:
+            note(f"unseen parts or versions below s3://{bucket}/{prefix} may be left, and billed: {error}")
     return len(keys)
+
+
+def _remove_versions(client: "S3Client", bucket: str, prefix: str) -> None:
+    """Directory buckets have none, and know no such request."""
+    if re.match(DIRECTORY_BUCKET_PATTERN, bucket) is None and bucket_io.keeps_versions(client, bucket):
+        bucket_io.delete_versions_below(client, bucket, prefix)
 
 
 def left_over_runs(client: "S3Client", bucket: str, prefix: str) -> list[str]:

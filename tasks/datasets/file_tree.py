@@ -12,6 +12,7 @@ file has which size, and what is in it: random bytes, since the logs were compre
 """
 
 import hashlib
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from configs.errors import UserError
 from configs.manifest import DatasetObject, LocalTree
 from tasks.datasets.blobs import blob_bytes
 from tasks.datasets.plan import Item, Payload, Plan, fingerprint_of
+from tasks.kernel.folders import sizes_in
 
 _SMALL_SHARE: Final = 0.4
 _SMALL_BYTES: Final = (600, 1448)
@@ -93,12 +95,7 @@ def _whole_tree(place: Path) -> LocalTree | None:
         return None
     if tree.folder != place / _FILES:
         return None
-    found = {
-        path.relative_to(tree.folder).as_posix(): path.stat().st_size
-        for path in tree.folder.rglob("*")
-        if path.is_file()
-    }
-    return tree if found == {item.key: item.size_bytes for item in tree.objects} else None
+    return tree if sizes_in(tree.folder) == {item.key: item.size_bytes for item in tree.objects} else None
 
 
 def _make(config: FileTree, place: Path, progress: Callable[[int, int], None] | None) -> LocalTree:
@@ -112,7 +109,7 @@ def _make(config: FileTree, place: Path, progress: Callable[[int, int], None] | 
             body = item.make().body
             path = place / _FILES / item.name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(body)
+            _write_to_the_disk(path, body)
             objects.append(
                 DatasetObject(key=item.name, size_bytes=len(body), sha256=hashlib.sha256(body).hexdigest())
             )
@@ -126,6 +123,14 @@ def _make(config: FileTree, place: Path, progress: Callable[[int, int], None] | 
             f"there ({error.strerror}): write scratch: FOLDER into the suite, on a disk with free space"
         ) from error
     return tree
+
+
+def _write_to_the_disk(path: Path, body: bytes) -> None:
+    """Write a file that the system does not still write while the first blocks are measured."""
+    with path.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _names(config: FileTree) -> list[str]:

@@ -4,8 +4,10 @@
 
 The garbage collector is off between the readings and on around them, so that a collection never falls
 into a sample and memory stays flat over a million operations. An exception is recorded at one place,
-here; nothing is retried. Rejected: `timeit` (keeps no single samples) and switching the collector off
-for a whole block (clients leave cycles behind, so that memory grows).
+here; nothing is retried. A row has its number and its time before it is checked, so that a check that
+breaks off loses no sample. Between operations the loop looks whether its time is up, and then begins no
+further one: what was measured is kept. Rejected: `timeit` (keeps no single samples) and switching the
+collector off for a whole block (clients leave cycles behind, so that memory grows).
 """
 
 import gc
@@ -53,6 +55,8 @@ class LoopCost:
     """Processor time of the process in that time, client included."""
     gap_ns: int
     """Mean time from the end of one operation to the start of the next; 0 with a single one."""
+    not_begun: int = 0
+    """Operations for which no time was left; their rows are empty."""
 
 
 def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the clock, a pool the thread
@@ -63,6 +67,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     *,
     clock: Clock = time.perf_counter_ns,
     thread: int | None = None,
+    deadline_ns: int | None = None,
 ) -> LoopCost:
     """Run an operation `count` times, of which the first `warmup` are marked, and record every one.
 
@@ -74,20 +79,25 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         clock: what is read before and after each operation.
         thread: the number of this thread among several, which leave the garbage collector alone; None
             where this is the only one.
+        deadline_ns: the reading of the clock from which on no operation is begun; None where time is not
+            bounded.
     """
     first_row = samples.grow(count, operation.name, worker=thread or 0)
     samples.warmup[first_row : first_row + warmup] = type(samples.warmup)("b", [1]) * warmup
     total_ns, started_us = samples.integers["total_ns"], samples.integers["started_us"]
     seq_column = samples.integers["seq"]
-    prepare, timed, check = operation.prepare, operation.timed, operation.check
+    prepare, timed = operation.prepare, operation.timed
     disable_gc, enable_gc = (gc.disable, gc.enable) if thread is None else (_leave_gc, _leave_gc)
-    gaps_ns = previous_ended_ns = 0
+    done = gaps_ns = previous_ended_ns = 0
     cpu_before_ns = time.process_time_ns()
     origin_ns = clock()
     epoch_us = time.time_ns() // 1000 - origin_ns // 1000
     for seq in range(count):
+        if deadline_ns is not None and clock() >= deadline_ns:
+            break
         row = first_row + seq
         argument = prepare(seq)
+        seq_column[row] = seq
         disable_gc()
         started_ns = clock()
         try:
@@ -95,23 +105,37 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         except Exception as error:  # noqa: BLE001 - the one place where a failed operation becomes a sample
             ended_ns = clock()
             enable_gc()
-            started_us[row] = epoch_us + started_ns // 1000
+            started_us[row], total_ns[row] = epoch_us + started_ns // 1000, ended_ns - started_ns
             samples.fail(row, operation.explain(samples, row, argument, error))
         else:
             ended_ns = clock()
             enable_gc()
-            started_us[row] = epoch_us + started_ns // 1000
-            check(samples, row, argument, result)
+            started_us[row], total_ns[row] = epoch_us + started_ns // 1000, ended_ns - started_ns
+            _check(operation, samples, row, argument, result)
             # Else the next assignment would free it, a large body perhaps, while the clock runs.
             del result
-        seq_column[row] = seq
-        total_ns[row] = ended_ns - started_ns
+        done += 1
         if seq:
             gaps_ns += started_ns - previous_ended_ns
         previous_ended_ns = ended_ns
     wall_ns = clock() - origin_ns
     cpu_ns = time.process_time_ns() - cpu_before_ns
-    return LoopCost(wall_ns, cpu_ns, gaps_ns // max(1, count - 1))
+    return LoopCost(wall_ns, cpu_ns, gaps_ns // max(1, done - 1), count - done)
+
+
+def _check(
+    operation: Operation[Argument, Result],
+    samples: SampleColumns,
+    row: int,
+    argument: Argument,
+    result: Result,
+) -> None:
+    """Verify; a result of which nobody can say whether it is right is an error, and the block breaks off."""
+    try:
+        operation.check(samples, row, argument, result)
+    except Exception as error:
+        samples.fail(row, Failure("NotVerified", f"{type(error).__name__}: {error}"))
+        raise
 
 
 def _leave_gc() -> None:

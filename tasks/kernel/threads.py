@@ -20,12 +20,14 @@ from tasks.kernel.samples import SampleColumns
 from tasks.kernel.schedule import share
 
 
-def measure_in_threads(
+def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how many, how long
     make: Callable[[int, SampleColumns], Operation[Any, Any]],
     samples: SampleColumns,
     count: int,
     warmup: int,
     threads: int,
+    *,
+    deadline_ns: int | None = None,
 ) -> LoopCost:
     """Spread `count` operations over threads that start together, and record every one.
 
@@ -35,9 +37,10 @@ def measure_in_threads(
         count: operations of all threads, warm-ups included.
         warmup: warm-ups of all threads; every thread starts with its share.
         threads: how many; 1 is the plain loop.
+        deadline_ns: the reading of `perf_counter_ns` from which on no thread begins an operation.
     """
     if threads == 1:
-        return measure(make(0, samples), samples, count, warmup)
+        return measure(make(0, samples), samples, count, warmup, deadline_ns=deadline_ns)
     parts = [SampleColumns() for _ in range(threads)]
     operations = [make(number, part) for number, part in enumerate(parts)]
     together = threading.Barrier(threads)
@@ -45,7 +48,7 @@ def measure_in_threads(
     def run(number: int) -> LoopCost:
         together.wait()
         shares = share(count, threads, number), share(warmup, threads, number)
-        return measure(operations[number], parts[number], *shares, thread=number)
+        return measure(operations[number], parts[number], *shares, thread=number, deadline_ns=deadline_ns)
 
     cpu_before_ns, started_ns = time.process_time_ns(), time.perf_counter_ns()
     gc.disable()
@@ -60,4 +63,5 @@ def measure_in_threads(
         wall_ns=time.perf_counter_ns() - started_ns,
         cpu_ns=time.process_time_ns() - cpu_before_ns,
         gap_ns=sum(cost.gap_ns for cost in costs) // threads,
+        not_begun=sum(cost.not_begun for cost in costs),
     )

@@ -10,6 +10,7 @@ from tasks.access.registry import access_path
 from tasks.kernel.calibration import timed_nothing_ns, timer_resolution_ns
 from tasks.kernel.environment import machine
 from tasks.kernel.errors import LabelError, UnsupportedError
+from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import SampleColumns
 from tasks.venues.wire import BlockCost, BlockOutcome
 from tasks.workloads.registry import measure_workload
@@ -22,9 +23,9 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
     proof: dict[str, str] | None = None
     try:
         access = access_path(spec.cell.configuration.access_path, spec.cell.target)
-        cache_state = _cache_state(spec, access)
         access.connect(spec.cell.workload.concurrency)
         with contextlib.closing(access):
+            cache_state = _cache_state(spec, access)
             proof = access.proof()
             loop = measure_workload(spec, access, samples)
             proof = access.proof()  # again: what it counts is of the whole block
@@ -35,6 +36,9 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
     except Exception as error:  # noqa: BLE001 - outside the clock any client error ends this cell, not the run
         return _broken_off(samples, f"{type(error).__name__}: {error}", proof, cache_state)
     cost = BlockCost(timer_resolution_ns(), timed_nothing_ns(), loop)
+    if loop.not_begun:
+        samples.drop_unmeasured()
+        return BlockOutcome("failed", samples, _unfinished(spec, loop), proof, cache_state, machine(), cost)
     return BlockOutcome("measured", samples, "", proof, cache_state, machine(), cost)
 
 
@@ -43,6 +47,14 @@ def _broken_off(
 ) -> BlockOutcome:
     samples.drop_unmeasured()
     return BlockOutcome("failed", samples, reason, proof, cache_state, machine())
+
+
+def _unfinished(spec: BlockSpec, loop: LoopCost) -> str:
+    done = spec.iterations - loop.not_begun
+    return (
+        f"the block did not end within block_timeout_s: {done} of {spec.iterations} operations were done: "
+        "give it more time, or the workload fewer iterations"
+    )
 
 
 def _cache_state(spec: BlockSpec, access: AccessPath) -> str:

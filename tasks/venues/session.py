@@ -46,7 +46,8 @@ class CellMeasurement:
     status: Literal["measured", "skipped", "failed"] = "measured"
     reason: str = ""
     cache_state: str = ""
-    proof: dict[str, str] = field(default_factory=dict)
+    proofs: dict[int, dict[str, str]] = field(default_factory=dict)
+    """By block."""
     machine: Machine | None = None
     costs: list[BlockCost] = field(default_factory=list)
     blocks: list[tuple[int, SampleColumns]] = field(default_factory=list)
@@ -58,12 +59,18 @@ class CellMeasurement:
         """Take in one block."""
         self.status, self.reason = outcome.status, outcome.reason
         self.cache_state = outcome.cache_state or self.cache_state
-        self.proof = outcome.proof or self.proof
+        if outcome.proof:
+            self.proofs[block] = outcome.proof
         self.machine = outcome.machine or self.machine
         if outcome.cost is not None:
             self.costs.append(outcome.cost)
         if len(outcome.samples):
             self.blocks.append((block, outcome.samples))
+
+    @property
+    def proof(self) -> dict[str, str]:
+        """What all blocks prove together."""
+        return merged_proof(self.proofs)
 
     def conclude(self) -> None:
         """Call a cell failed in which no counted operation succeeded: its errors are its result.
@@ -80,6 +87,32 @@ class CellMeasurement:
             errors.update(samples.failures[row].error for row in whole if row in samples.failures)
         worst = ", ".join(f"{error} ({count} times)" for error, count in errors.most_common(3))
         self.status, self.reason = "failed", f"no operation succeeded: {worst or 'none was done'}"
+
+
+def merged_proof(proofs: Mapping[int, Mapping[str, str]]) -> dict[str, str]:
+    """One value where all blocks say the same, else `20 to 22` of numbers, `a (blocks 0, 1); b (block 2)`.
+
+    Args:
+        proofs: what each block proved, by its number; what only some of them say counts for those.
+    """
+    told: dict[str, dict[str, list[int]]] = {}
+    for block, proof in proofs.items():
+        for name, value in proof.items():
+            told.setdefault(name, {}).setdefault(value, []).append(block)
+    return {name: _joined(blocks_by_value) for name, blocks_by_value in told.items()}
+
+
+def _joined(blocks_by_value: Mapping[str, list[int]]) -> str:
+    if len(blocks_by_value) == 1:
+        return next(iter(blocks_by_value))
+    try:
+        ascending = sorted(blocks_by_value, key=float)
+    except ValueError:  # words
+        return "; ".join(
+            f"{value} (block{'s' * (len(blocks) > 1)} {', '.join(map(str, blocks))})"
+            for value, blocks in blocks_by_value.items()
+        )
+    return f"{ascending[0]} to {ascending[-1]}"
 
 
 @dataclass(frozen=True, slots=True)

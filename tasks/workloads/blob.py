@@ -1,5 +1,6 @@
 """Whole objects of random bytes: read the same one or another one each time, or write a new one."""
 
+import contextlib
 import hashlib
 import random
 from collections.abc import Callable, Sequence
@@ -28,7 +29,9 @@ def measure_reads(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -
     def reads_of(thread: int, part: SampleColumns) -> BlobRead:
         return BlobRead(access, spec.objects[thread::threads] or spec.objects, part)
 
-    return measure_in_threads(reads_of, samples, spec.iterations, spec.warmup, threads)
+    return measure_in_threads(
+        reads_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns
+    )
 
 
 def measure_writes(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
@@ -42,7 +45,9 @@ def measure_writes(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) 
         access.ready_for_writes(prefix)
         return BlobWrite(access, prefix, size_bytes, spec.seed + thread)
 
-    cost = measure_in_threads(writes_of, samples, spec.iterations, spec.warmup, threads)
+    cost = measure_in_threads(
+        writes_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns
+    )
     verify_and_remove(access, samples, size_bytes)
     return cost
 
@@ -136,7 +141,17 @@ def verify_and_remove(access: AccessPath, samples: SampleColumns, size_bytes: in
         if found_bytes != size_bytes:
             message = f"{key}: {found_bytes} bytes arrived, {size_bytes} were written"
             samples.fail(row, Failure("WrongLength", message))
-    access.delete(list(written))
+    remove_written(access, list(written))
+
+
+def remove_written(access: AccessPath, keys: list[str]) -> None:
+    """Delete what a block wrote, if that is possible; what was measured counts where it is not.
+
+    The clean-up at the end of the run tries it again for all that lies below the run's prefix, and tells of
+    what it cannot delete.
+    """
+    with contextlib.suppress(Exception):
+        access.delete(keys)
 
 
 def record_answer(samples: SampleColumns, row: int, answer: Answer) -> None:

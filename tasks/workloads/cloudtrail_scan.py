@@ -31,7 +31,8 @@ def measure_scans(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -
     if not isinstance(spec.cell.workload, CloudTrailScan):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     kind = StagedScan if spec.cell.workload.staged else SimpleScan
-    return measure(kind(access, spec.read_prefix, spec.objects), samples, spec.iterations, spec.warmup)
+    scans = kind(access, spec.read_prefix, spec.objects)
+    return measure(scans, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
 
 
 class FileTimes(NamedTuple):

@@ -34,7 +34,7 @@ def measure_uploads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -
     access.ready_for_writes(spec.write_prefix)
     measure_start_ups(spec, access, samples)
     operation = FileUpload(access, spec.write_prefix, file, size_bytes)
-    cost = measure(operation, samples, spec.iterations, spec.warmup)
+    cost = measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
     wrong = _wrong_content(access, samples, sha256)
     verify_and_remove(access, samples, size_bytes)
     for row, failure in wrong.items():
@@ -48,13 +48,14 @@ def measure_downloads(spec: BlockSpec, access: FilePath, samples: SampleColumns)
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     measure_start_ups(spec, access, samples)
     operation = FileDownload(access, spec.objects, scratch_of(spec), samples)
-    return measure(operation, samples, spec.iterations, spec.warmup)
+    return measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
 
 
 def measure_start_ups(spec: BlockSpec, access: FilePath, samples: SampleColumns) -> None:
     """Measure the client's process alone, where it has one."""
     if access.has_start_up:
-        measure(StartUp(access), samples, min(spec.iterations, _MOST_START_UPS), warmup=0)
+        count = min(spec.iterations, _MOST_START_UPS)
+        measure(StartUp(access), samples, count, warmup=0, deadline_ns=spec.deadline_ns)
 
 
 class StartUp:
@@ -74,7 +75,8 @@ class StartUp:
         return self._access.start_up()
 
     def prepare(self, seq: int) -> None:
-        """Nothing to make."""
+        """Let the access path make itself ready."""
+        self._access.ready()
 
     def check(self, samples: SampleColumns, row: int, argument: None, result: object) -> None:
         """Record the process's processor time."""
@@ -103,6 +105,7 @@ class FileUpload:
 
     def prepare(self, seq: int) -> FileTransfer:
         """A key that no operation had before."""
+        self._access.ready()
         return FileTransfer(f"{self._prefix}{seq:06d}.bin", self._file)
 
     def check(self, samples: SampleColumns, row: int, argument: FileTransfer, result: object) -> None:
@@ -141,6 +144,7 @@ class FileDownload:
     def prepare(self, seq: int) -> FileTransfer:
         """Choose the object and a file name that no operation had before."""
         self._next = self._objects[seq % len(self._objects)]
+        self._access.ready()
         return FileTransfer(self._next[1].key, self._folder / f"{seq:06d}.bin")
 
     def check(self, samples: SampleColumns, row: int, argument: FileTransfer, result: object) -> None:

@@ -15,7 +15,7 @@ def measure_first_requests(spec: BlockSpec, access: ObjectPath, samples: SampleC
     if not isinstance(spec.cell.workload, FirstRequest):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     reads = FirstRead(cast("RenewablePath", access), spec, samples)
-    return measure(reads, samples, spec.iterations, spec.warmup)
+    return measure(reads, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
 
 
 class FirstRead(BlobRead):

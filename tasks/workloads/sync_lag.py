@@ -10,12 +10,16 @@ a look that takes long skips some: a lag is known to that resolution, from above
 Looks by `open` and `ls` go through the mount, and ask for a name before it is there. Kernels and mounts
 remember that a name was absent (negative entries), and a look that begins too early may so prolong the
 absence that it waits for. That is what a program meets that polls for a file, so it is measured as it is.
+
+A write that fails is a failed operation, whose error is raised where the looks would begin.
 """
 
+import contextlib
 import os
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from botocore.exceptions import ClientError
@@ -85,9 +89,11 @@ def measure_sync_lag(spec: BlockSpec, access: ObjectPath, samples: SampleColumns
     payload = random.Random(spec.seed).randbytes(int(workload.size))  # noqa: S311 - repeatable, not secret
     operation = SyncLag(access, direction, spec.write_prefix, payload, workload)
     try:
-        return measure(operation, samples, spec.iterations, spec.warmup)
+        return measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
     finally:
-        direction.remove(operation.written)
+        # What was measured counts also where this fails: the run's clean-up tries again, and tells of it.
+        with contextlib.suppress(Exception):
+            direction.remove(operation.written)
         client.close()
 
 
@@ -100,13 +106,14 @@ class SyncLag:
         self, access: AccessPath, direction: Direction, prefix: str, payload: bytes, config: SyncLagConfig
     ) -> None:
         self.written: list[str] = []
-        """Every key that was written, seen or not."""
+        """Every key that was written or tried, seen or not."""
         self._access = access
         self._direction = direction
         self._prefix = prefix
         self._payload = payload
         self._interval_s = config.poll_interval_ms / 1000
         self._timeout_s = config.timeout_s
+        self._write_error: Exception | None = None
 
     @property
     def timed(self) -> Callable[[str], bytes]:
@@ -117,10 +124,16 @@ class SyncLag:
         """Write a key that no operation had before; nothing follows the write, for the clock is next."""
         key = f"{self._prefix}{seq:06d}.bin"
         self.written.append(key)
-        self._direction.write(Upload(key, self._payload))
+        self._write_error = None
+        try:
+            self._direction.write(Upload(key, self._payload))
+        except Exception as error:  # noqa: BLE001 - whatever the client raises becomes this operation's error
+            self._write_error = error
         return key
 
     def _until_seen(self, key: str) -> bytes:
+        if self._write_error is not None:
+            raise self._write_error
         look, size_bytes = self._direction.look, len(self._payload)
         began_s = time.perf_counter()
         looks = 0
@@ -150,15 +163,19 @@ class SyncLag:
             samples.fail(row, Failure("WrongBytes", message))
 
     def explain(self, samples: SampleColumns, row: int, argument: str, error: Exception) -> Failure:
-        """`NotSeenInTime`, or what the looking client raised."""
+        """`NotSeenInTime`, or what the writing or the looking client raised."""
         self._record(samples, row, argument)
         if isinstance(error, NotSeenInTimeError):
             return Failure("NotSeenInTime", str(error))
         if isinstance(error, ClientError):
             facts = error.response["ResponseMetadata"]
             code = error.response["Error"].get("Code", "ClientError")
-            return Failure(code, str(error), http_status=facts["HTTPStatusCode"])
-        return self._access.failure(error)
+            failure = Failure(code, str(error), http_status=facts["HTTPStatusCode"])
+        else:
+            failure = self._access.failure(error)
+        if self._write_error is not None:
+            return replace(failure, message=f"not written: {failure.message}")
+        return failure
 
     def _record(self, samples: SampleColumns, row: int, key: str) -> None:
         samples.object_key[row] = samples.key_index(key)
@@ -232,7 +249,7 @@ class SeenByOpen:
         a folder that a mount meets for the first time it would ask the bucket for.
         """
         self._access.list_keys(upload.key.rpartition("/")[0] + "/")
-        bucket_io.put(self._client, self._bucket, upload.key, upload.payload)
+        self._client.put_object(Bucket=self._bucket, Key=upload.key, Body=upload.payload)
 
     def look(self, key: str, size_bytes: int) -> bytes | None:
         """The file, once it has its whole size."""

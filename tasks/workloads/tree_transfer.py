@@ -10,9 +10,10 @@ from configs.block import BlockSpec
 from configs.workloads import TreeDownload as TreeDownloadConfig
 from configs.workloads import TreeUpload as TreeUploadConfig
 from tasks.access.protocol import TreePath, TreeTransfer
+from tasks.kernel.folders import read_through, sizes_in
 from tasks.kernel.loop import LoopCost, measure
 from tasks.kernel.samples import Failure, SampleColumns
-from tasks.workloads.blob import record_answer
+from tasks.workloads.blob import record_answer, remove_written
 from tasks.workloads.file_transfer import measure_start_ups, scratch_of, wrong_file
 
 _READ_BACK: Final = 3
@@ -24,7 +25,8 @@ def measure_tree_uploads(spec: BlockSpec, access: TreePath, samples: SampleColum
     if not isinstance(spec.cell.workload, TreeUploadConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     measure_start_ups(spec, access, samples)
-    return measure(TreeUpload(access, spec), samples, spec.iterations, spec.warmup)
+    uploads = TreeUpload(access, spec)
+    return measure(uploads, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
 
 
 def measure_tree_downloads(spec: BlockSpec, access: TreePath, samples: SampleColumns) -> LoopCost:
@@ -32,12 +34,14 @@ def measure_tree_downloads(spec: BlockSpec, access: TreePath, samples: SampleCol
     if not isinstance(spec.cell.workload, TreeDownloadConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     measure_start_ups(spec, access, samples)
-    return measure(TreeDownload(access, spec), samples, spec.iterations, spec.warmup)
+    downloads = TreeDownload(access, spec)
+    return measure(downloads, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
 
 
 class TreeUpload:
     """Timed: uploading every file of a folder to a prefix of its own, below which nothing lies.
 
+    Every upload finds its files in the same state, whichever client it is: all of them were read just before.
     Verified afterwards: every key and size, nothing else below the prefix, and the bytes of a few files.
     What an upload that failed has left is removed with the run.
     """
@@ -59,22 +63,29 @@ class TreeUpload:
         return self._access.upload_tree
 
     def prepare(self, seq: int) -> TreeTransfer:
-        """A prefix that no operation had before."""
+        """A prefix that no operation had before, and the files read through."""
         prefix = f"{self._prefix}{seq:06d}/"
         self._access.ready_for_writes(prefix)
+        # Else the files would be cold for the first client of a night and warm for the others.
+        read_through(self._folder / item.key for item in self._objects)
+        self._access.ready()
         return TreeTransfer(prefix, self._folder)
 
     def check(self, samples: SampleColumns, row: int, argument: TreeTransfer, result: object) -> None:
         """Record what arrived; anything else than the tree makes an error. Then it is deleted."""
         record_answer(samples, row, self._access.answer(result))
-        keys = self._access.sizes_below(argument.prefix)
-        found = {key.removeprefix(argument.prefix): size_bytes for key, size_bytes in keys.items()}
-        _record_size(samples, row, found)
-        wanted = {item.key: item.size_bytes for item in self._objects}
-        failure = _difference(found, wanted, argument.prefix) or self._wrong_content(argument.prefix)
+        prefix = argument.prefix
+        found: dict[str, int] = {}
+        try:
+            found = {key.removeprefix(prefix): size for key, size in self._access.sizes_below(prefix).items()}
+            _record_size(samples, row, found)
+            wanted = {item.key: item.size_bytes for item in self._objects}
+            failure = _difference(found, wanted, prefix) or self._wrong_content(prefix)
+        except Exception as error:  # noqa: BLE001 - whatever the client raises: what was written cannot be seen
+            failure = Failure("NotFoundAfterWrite", f"below {prefix}: {error}")
         if failure is not None:
             samples.fail(row, failure)
-        self._access.delete(list(keys))
+        remove_written(self._access, [f"{prefix}{name}" for name in found])
 
     def explain(self, samples: SampleColumns, row: int, argument: TreeTransfer, error: Exception) -> Failure:
         """As the access path sees it."""
@@ -112,12 +123,13 @@ class TreeDownload:
         """A new folder."""
         folder = self._scratch / f"tree-{seq:06d}"
         folder.mkdir()
+        self._access.ready()
         return TreeTransfer(self._prefix, folder)
 
     def check(self, samples: SampleColumns, row: int, argument: TreeTransfer, result: object) -> None:
         """Record what came; anything else than the dataset makes an error. Then it is removed."""
         record_answer(samples, row, self._access.answer(result))
-        found = _sizes_in(argument.folder)
+        found = sizes_in(argument.folder)
         _record_size(samples, row, found)
         wanted = {name: item.size_bytes for name, item in self._objects.items()}
         failure = _difference(found, wanted, self._prefix) or self._wrong_content(argument.folder)
@@ -127,22 +139,13 @@ class TreeDownload:
 
     def explain(self, samples: SampleColumns, row: int, argument: TreeTransfer, error: Exception) -> Failure:
         """As the access path sees it; what came before is recorded and removed."""
-        _record_size(samples, row, _sizes_in(argument.folder))
+        _record_size(samples, row, sizes_in(argument.folder))
         shutil.rmtree(argument.folder, ignore_errors=True)
         return self._access.failure(error)
 
     def _wrong_content(self, folder: Path) -> Failure | None:
         failures = (wrong_file(folder / name, item) for name, item in self._objects.items())
         return next((failure for failure in failures if failure is not None), None)
-
-
-def _sizes_in(folder: Path) -> dict[str, int]:
-    """The size in bytes of every file below a folder, by its path with slashes."""
-    return {
-        path.relative_to(folder).as_posix(): path.stat().st_size
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def _record_size(samples: SampleColumns, row: int, found: dict[str, int]) -> None:

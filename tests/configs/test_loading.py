@@ -152,6 +152,19 @@ def test_only_keeps_the_named_configurations_and_refuses_others() -> None:
         suite.only(("s3-files",))
 
 
+@pytest.mark.parametrize(("iterations", "refused"), [(10, False), (15, True)])
+def test_a_block_in_which_nothing_is_ever_seen_must_fit_into_its_time(iterations: int, refused: bool) -> None:
+    # Five blocks: two writes of a block take 600.2 s of 900 s at most, three 900.3 s.
+    text = f"{LAB}\n  lag: {{kind: sync_lag, size: 64, seen_by: get, iterations: {iterations}}}\n"
+    if not refused:
+        assert parse_suite(text, "s.yaml").workloads["lag"].iterations == iterations
+        return
+    with pytest.raises(
+        UserError, match=r"lag.timeout_s: 3 writes .* timeout_s 300, take 900.3 s, but block_timeout_s is 900"
+    ):
+        parse_suite(text, "s.yaml")
+
+
 def test_the_defaults_are_105_iterations_of_which_5_are_warmups() -> None:
     workload = load_suite("lab").workloads["read-64kib-single"]
     assert (workload.iterations, workload.warmup) == (105, 5)

@@ -27,7 +27,7 @@ workloads:
   read: {kind: blob_read, dataset: d}
   up: {kind: file_upload, size: 64}
   tree: {kind: tree_download, dataset: t}
-  lag: {kind: sync_lag, size: 64, seen_by: get}
+  lag: {kind: sync_lag, size: 64, seen_by: get, timeout_s: 10}
 """
 
 
@@ -48,8 +48,9 @@ def test_a_name_of_another_kind_is_refused(kind: type[BucketTarget], name: str, 
         kind(bucket=name)
 
 
-def test_a_directory_bucket_knows_its_zone() -> None:
-    assert DirectoryBucketTarget(bucket="my-logs--apne1-az4--x-s3").zone_id == "apne1-az4"
+@pytest.mark.parametrize("zone_id", ["apne1-az4", "usw2-lax1-az1"])
+def test_a_directory_bucket_knows_its_zone_also_a_local_one(zone_id: str) -> None:
+    assert DirectoryBucketTarget(bucket=f"my-logs--{zone_id}--x-s3").zone_id == zone_id
 
 
 def test_a_configuration_does_all_that_its_access_path_can_do() -> None:

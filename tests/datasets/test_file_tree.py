@@ -137,6 +137,23 @@ def test_a_whole_tree_is_not_made_again(tmp_path: Path) -> None:
     assert len(made) == 10
 
 
+def test_every_file_of_a_new_tree_is_on_the_disk_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: dict[int, int] = {}
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        written[status.st_ino] = status.st_size
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    tree = local_tree(a_tree(), tmp_path)
+    statuses = [(tree.folder / item.key).stat() for item in tree.objects]
+    assert {status.st_ino: status.st_size for status in statuses} == written
+
+
 def damage_lost(tree: LocalTree) -> None:
     (tree.folder / tree.objects[2].key).unlink()
 

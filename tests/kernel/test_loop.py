@@ -149,6 +149,38 @@ def test_what_was_read_is_not_freed_while_the_clock_runs_for_the_next() -> None:
     assert list(samples.integers["total_ns"]) == [100, 200, 300]
 
 
+def test_an_operation_whose_check_breaks_off_is_a_sample_with_its_time_that_is_no_success() -> None:
+    clock = FakeClock()
+    sleeper = Sleeper(clock, [100, 200, 300])
+    checked = sleeper.check
+
+    def check(samples: SampleColumns, row: int, argument: int, result: int) -> None:
+        checked(samples, row, argument, result)
+        if argument == 1:
+            raise ConnectionError("gone")
+
+    sleeper.check = check  # type: ignore[method-assign]
+    samples = SampleColumns()
+    with pytest.raises(ConnectionError):
+        measure(sleeper, samples, count=3, warmup=0, clock=clock)
+    assert list(samples.integers["total_ns"]) == [100, 200, NULL]
+    assert list(samples.integers["seq"])[:2] == [0, 1]
+    assert samples.failures == {1: Failure("NotVerified", "ConnectionError: gone")}
+
+
+def test_no_operation_begins_once_the_time_is_up_and_what_was_measured_stays() -> None:
+    clock, samples = FakeClock(), SampleColumns()
+    # Each takes 100 ns, and 18 µs around it: the third begins 36.2 µs after the first.
+    deadline_ns = clock() + 36_200
+    cost = measure(
+        Sleeper(clock, [100] * 5), samples, count=5, warmup=0, clock=clock, deadline_ns=deadline_ns
+    )
+    assert cost.not_begun == 3
+    assert cost.gap_ns == 18_000
+    assert cost.wall_ns == 36_200
+    assert list(samples.integers["total_ns"]) == [100, 100, NULL, NULL, NULL]
+
+
 def test_an_interrupt_is_not_taken_for_a_failed_operation() -> None:
     clock = FakeClock()
     sleeper = Sleeper(clock, [0])

@@ -80,3 +80,18 @@ def test_the_collector_is_off_for_all_until_the_last_has_ended(measured: Measure
     _, seen, _ = measured
     assert not any(on for _, _, on in seen)
     assert gc.isenabled()
+
+
+def test_no_thread_begins_anything_once_the_time_is_up() -> None:
+    samples = SampleColumns()
+    cost = measure_in_threads(
+        lambda number, part: Waiting(number, part, []),
+        samples,
+        42,
+        4,
+        threads=4,
+        deadline_ns=time.perf_counter_ns(),
+    )
+    assert cost.not_begun == len(samples) == 42
+    samples.drop_unmeasured()
+    assert len(samples) == 0

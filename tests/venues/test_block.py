@@ -1,5 +1,7 @@
 """A block that breaks off keeps what it had measured, and nothing that it had not."""
 
+import time
+
 import pytest
 
 from configs.access_paths import NoOp
@@ -43,9 +45,10 @@ def test_operations_that_were_never_reached_are_no_samples(monkeypatch: pytest.M
     outcome = run_block(a_spec())
     assert outcome.status == "failed"
     assert outcome.reason.startswith("StopIteration")
-    assert len(outcome.samples) == 3
+    assert len(outcome.samples) == 4, "the one whose check broke off is among them, as an error"
     assert NULL not in outcome.samples.integers["total_ns"]
-    assert list(outcome.samples.warmup) == [1, 0, 0]
+    assert list(outcome.samples.warmup) == [1, 0, 0, 0]
+    assert list(outcome.samples.failures) == [3]
 
 
 def test_a_failed_operation_among_them_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,9 +64,43 @@ def test_a_failed_operation_among_them_stays_one(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(NoOpPath, "write", write)
     monkeypatch.setattr(NoOpPath, "answer", lambda *_: next(answers))
     outcome = run_block(a_spec())
-    assert [failure.error for failure in outcome.samples.failures.values()] == ["OSError"]
-    assert list(outcome.samples.failures) == [1]
-    assert len(outcome.samples) == 4
+    errors = {row: failure.error for row, failure in outcome.samples.failures.items()}
+    assert errors == {1: "OSError", 4: "NotVerified"}
+    assert len(outcome.samples) == 5
+
+
+def test_a_block_whose_time_is_up_ends_by_itself_with_the_samples_that_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deadline_ns = time.perf_counter_ns() + 300_000_000
+    calls = iter(range(10))
+
+    def write(*_: object) -> None:
+        if next(calls) == 2:
+            time.sleep(max(0, deadline_ns - time.perf_counter_ns()) / 1e9)
+
+    monkeypatch.setattr(NoOpPath, "write", write)
+    monkeypatch.setattr(NoOpPath, "size_of", lambda *_: 64)
+    outcome = run_block(a_spec().model_copy(update={"deadline_ns": deadline_ns}))
+    done = len(outcome.samples)
+    assert done <= 3
+    assert (outcome.status, outcome.samples.failures) == ("failed", {})
+    assert outcome.reason.startswith(
+        f"the block did not end within block_timeout_s: {done} of 10 operations were done"
+    )
+    assert NULL not in outcome.samples.integers["total_ns"]
+    assert outcome.cost is not None
+
+
+def test_what_cannot_be_deleted_at_its_end_takes_nothing_from_a_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def delete(*_: object) -> None:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(NoOpPath, "delete", delete)
+    outcome = run_block(a_spec())
+    assert (outcome.status, outcome.samples.failures, len(outcome.samples)) == ("measured", {}, 10)
 
 
 def test_the_proof_is_that_of_the_whole_block(monkeypatch: pytest.MonkeyPatch) -> None:

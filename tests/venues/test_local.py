@@ -16,6 +16,7 @@ from configs.run_record import RunIdentity
 from configs.suite import Cell, Configuration
 from configs.targets import BucketTarget
 from configs.workloads import BlobWrite
+from tasks.venues import local
 from tasks.venues.local import LocalVenue
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
@@ -98,6 +99,13 @@ def test_a_block_that_does_not_end_is_stopped_and_says_so() -> None:
     assert outcome.status == "failed"
     assert outcome.reason == "the block did not end within 1 s and was stopped"
     assert time.monotonic() - started < 10
+
+
+def test_a_process_is_told_to_end_before_it_would_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_SHARE_TO_BEGIN_IN", 0.0)
+    outcome = venue().run(a_spec(NoOp()))
+    assert (outcome.status, len(outcome.samples)) == ("failed", 0)
+    assert "0 of 5 operations were done" in outcome.reason
 
 
 def test_a_killed_process_is_an_outcome() -> None:

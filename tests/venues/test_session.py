@@ -152,6 +152,20 @@ def test_good_files_of_scans_that_are_all_wrong_make_no_good_cell() -> None:
     )
 
 
+def test_a_proof_that_changed_between_blocks_says_so_and_counters_become_a_range() -> None:
+    measurement = CellMeasurement(a_plan().suite.cells()[0])
+    seen = [("a.example", "9"), ("a.example", "10"), ("b.example", "12")]
+    for block, (host, requests) in enumerate(seen):
+        proof = {"client": "boto3 1.44.8", "host": host, "requests_in_block": requests}
+        measurement.add(block, BlockOutcome("measured", SampleColumns(), proof=proof))
+    measurement.add(3, BlockOutcome("failed", SampleColumns(), "broke"))
+    assert measurement.proof == {
+        "client": "boto3 1.44.8",
+        "host": "a.example (blocks 0, 1); b.example (block 2)",
+        "requests_in_block": "9 to 12",
+    }
+
+
 @pytest.mark.parametrize("status", ["skipped", "failed"])
 def test_a_cell_with_an_obstacle_is_not_tried_and_says_why(status: Literal["skipped", "failed"]) -> None:
     venue = FakeVenue()

