@@ -37,6 +37,11 @@ class Boto3Api(Model):
     retry_mode: Literal["legacy", "standard", "adaptive"] = "standard"
     upload_checksums: Literal["when_supported", "when_required"] | None = None
     """Whether uploads carry a checksum that no operation asks for; none takes the client's own default."""
+    download_checksums: Literal["when_supported", "when_required"] | None = None
+    """Whether reads ask for an object's checksum and check it, which is timed; none is the client's default.
+
+    boto3 does so by default, where an object has one; obstore and mounts check none.
+    """
 
 
 class MountIo(Model):
@@ -68,7 +73,8 @@ class Obstore(Model):
 class TransferManager(Model):
     """boto3 `upload_file` and `download_file`, by one of its two engines.
 
-    The sizes are boto3's own defaults; the CRT engine chooses its concurrency itself.
+    The sizes are boto3's own defaults; the CRT engine chooses its concurrency itself, and `threads` says only
+    how many connections it is to have open before the first sample.
     """
 
     serves: ClassVar[tuple[str, ...]] = BUCKET_KINDS

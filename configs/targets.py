@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from configs.base import Identifier, Model
 
 BUCKET_NAME_PATTERN = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
-DIRECTORY_BUCKET_PATTERN = r"^[a-z0-9][a-z0-9-]*--(?P<zone_id>[a-z0-9]+-[a-z0-9]+)--x-s3$"
+DIRECTORY_BUCKET_PATTERN = r"^[a-z0-9][a-z0-9-]*--(?P<zone_id>[a-z0-9]+(-[a-z0-9]+)+)--x-s3$"
 
 Region = Annotated[str, Field(pattern=r"^[a-z]{2,}(-[a-z]+)+-\d+$")]
 """An AWS region, such as ap-northeast-1."""
@@ -59,7 +59,10 @@ class DirectoryBucketTarget(_Bucket):
     sessions: bool = True
     """Sign with CreateSession's credentials, as SDKs do; false signs every request with one's own."""
     zone: Literal["same", "other"] | None = None
-    """Where it lies from the client, checked where the client's zone can be told; none claims nothing."""
+    """Where it lies from the client, checked where the client's zone can be told; none claims nothing.
+
+    Where it cannot be told, as outside EC2, the proof says that nobody checked the claim.
+    """
 
     @field_validator("bucket")
     @classmethod
@@ -74,7 +77,7 @@ class DirectoryBucketTarget(_Bucket):
 
     @property
     def zone_id(self) -> str:
-        """The id of the availability zone in its name, such as apne1-az4."""
+        """The id of the zone in its name, such as apne1-az4, or usw2-lax1-az1 for a Local Zone."""
         found = re.fullmatch(DIRECTORY_BUCKET_PATTERN, self.bucket)
         return found["zone_id"] if found else ""
 

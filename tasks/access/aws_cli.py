@@ -8,7 +8,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import ClassVar, Final
 
-import boto3
 import botocore.session
 
 from configs.access_paths import AwsCli
@@ -30,17 +29,18 @@ _TOLD: Final = re.compile(r"(fatal error|\w+ failed|usage|Unable|Could not)\b")
 _SETTINGS: Final = Path(__file__).with_name("cli_settings")
 _QUIET: Final = ("--only-show-errors", "--no-progress")
 _WITHOUT_SESSIONS: Final = "AWS_S3_DISABLE_EXPRESS_SESSION_AUTH"
-_UNUSED_NAME: Final = "nothing-lies-here"
+_OF_THE_CONNECTION: Final = ("ca_bundle", "use_dualstack_endpoint", "use_fips_endpoint")
+"""Settings of a profile that decide, for boto3 too, which hosts are asked and trusted."""
 
 
 class AwsCliPath(ProgramPath):
     """A process of the CLI for each operation, with nothing but errors printed.
 
-    Version 1 has one transfer client, and runs in this process's environment. Version 2 has two, and only
-    its configuration file chooses between them: it gets one of ours, and credentials in its environment,
-    taken once a block. So the user's own file is neither changed nor copied; what stands in it (such as
-    `s3.max_concurrent_requests`) does not apply, looking credentials up is not in the samples, and
-    credentials that expire within a block are not renewed.
+    Version 1 has one transfer client, and runs with the user's own configuration file; what that says of
+    transfers is in the proof. Version 2 has two, and only its configuration file chooses between them: it
+    gets one of ours. So the user's own file is neither changed nor copied, and what stands in it (such as
+    `s3.max_concurrent_requests`) does not apply, but for what decides on hosts and certificates, which goes
+    by the environment. Both get credentials in their environment, and assume no role of a profile.
 
     Before each `sync` the destination is empty, so that it compares with nothing and moves every file.
     """
@@ -66,15 +66,19 @@ class AwsCliPath(ProgramPath):
         region = self._region()
         endpoint_url = self._endpoint_url()
         self._options = ["--region", region, *(["--endpoint-url", endpoint_url] if endpoint_url else [])]
-        self._restart(_environment(self._config, self._target, with_engines=with_engines))
-        return self._see_its_requests(region) | _settings(with_engines=with_engines) | self._see_its_trees()
+        self._measure_in(_environment(self._config, self._target, with_engines=with_engines))
+        return (
+            self._see_its_requests(region, with_engines=with_engines)
+            | _settings(with_engines=with_engines)
+            | self._see_its_trees()
+        )
 
-    def _see_its_requests(self, region: str) -> dict[str, str]:
+    def _see_its_requests(self, region: str, *, with_engines: bool) -> dict[str, str]:
         """Let it download an object that is not there, and read what it says of that."""
         with tempfile.TemporaryDirectory() as folder:
-            command = self._cp(self._url(f"{self._target.prefix}/{_UNUSED_NAME}"), f"{folder}/{_UNUSED_NAME}")
+            command = self._cp(self._url(self._unused_key()), f"{folder}/nothing")
             try:
-                self._runner.run([*command, "--debug"])
+                self._ask([*command, "--debug"])
                 printed = self._runner.printed_errors()
             except ProgramError as error:
                 printed = error.printed
@@ -84,13 +88,10 @@ class AwsCliPath(ProgramPath):
         if not seen.hosts or answer is None or answer.http_status != HTTPStatus.NOT_FOUND:
             told = [line for line in printed.splitlines() if _TOLD.match(line)]
             raise LabelError(self._no_answer("the AWS CLI", "\n".join(told)))
-        engine = seen.engine or "classic"
-        if engine != self._config.engine:
-            raise LabelError(f"engine: {self._config.engine} is wanted, but the AWS CLI took {engine}")
         return {
             "host": ", ".join(seen.hosts),
             "signing_name": seen.signing_name,
-            "engine": engine if seen.engine else f"{engine}, the only one of version 1",
+            "engine": _engine(self._config, seen) if with_engines else "classic, the only one of version 1",
             **_directory_proof(self._target, seen),
         }
 
@@ -133,36 +134,56 @@ class AwsCliPath(ProgramPath):
 
 
 def _environment(config: AwsCli, target: AnyBucket, *, with_engines: bool) -> dict[str, str]:
-    """This process's own, and for version 2 with its engine pinned."""
+    """This process's own, and for version 2 with its engine pinned; credentials come to it later."""
     environment = dict(os.environ)
     if isinstance(target, DirectoryBucketTarget) and not target.sessions:
         environment[_WITHOUT_SESSIONS] = "true"
     if not with_engines:
         return environment
-    credentials = boto3.Session().get_credentials()
-    if credentials is None:
-        raise LabelError(
-            "there are no AWS credentials for the CLI: set some up, for example with AWS_PROFILE"
-        )
-    frozen = credentials.get_frozen_credentials()
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"):
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
         environment.pop(name, None)
+    environment |= _of_the_connection()
     environment["AWS_CONFIG_FILE"] = str(_SETTINGS / f"{config.engine}.ini")
     environment["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
-    environment["AWS_ACCESS_KEY_ID"] = str(frozen.access_key)
-    environment["AWS_SECRET_ACCESS_KEY"] = str(frozen.secret_key)
-    if frozen.token:
-        environment["AWS_SESSION_TOKEN"] = frozen.token
     return environment
+
+
+def _of_the_connection() -> dict[str, str]:
+    """What the environment, or else the user's own profile, says of hosts and certificates, as variables."""
+    session = botocore.session.Session()
+    found = {name: session.get_config_variable(name) for name in _OF_THE_CONNECTION}
+    # An older place of the same setting, for S3 alone; boto3 takes dual stack where either says so.
+    if _own_s3_settings().get("use_dualstack_endpoint", "").lower() == "true":
+        found["use_dualstack_endpoint"] = True
+    return {
+        f"AWS_{name.upper()}": str(value).lower() if isinstance(value, bool) else value
+        for name, value in found.items()
+        if value is not None
+    }
 
 
 def _settings(*, with_engines: bool) -> dict[str, str]:
     """What the user's own file says of transfers, which nothing else would show to be in the samples."""
     if with_engines:
         return {"s3_settings": "none but the engine"}
+    own = ", ".join(f"{name} = {value}" for name, value in _own_s3_settings().items())
+    return {"s3_settings": own or "none"}
+
+
+def _own_s3_settings() -> Mapping[str, str]:
     own = botocore.session.Session().get_scoped_config().get("s3")
-    settings = own if isinstance(own, Mapping) else {}
-    return {"s3_settings": ", ".join(f"{name} = {value}" for name, value in settings.items()) or "none"}
+    return own if isinstance(own, Mapping) else {}
+
+
+def _engine(config: AwsCli, seen: Seen) -> str:
+    if not seen.engine:
+        raise LabelError(
+            f"engine: {config.engine} is wanted, and this version of the AWS CLI does not tell which one it "
+            "took: use another one, such as 2.23"
+        )
+    if seen.engine != config.engine:
+        raise LabelError(f"engine: {config.engine} is wanted, but the AWS CLI took {seen.engine}")
+    return seen.engine
 
 
 def _directory_proof(target: AnyBucket, seen: Seen) -> dict[str, str]:

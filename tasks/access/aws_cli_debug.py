@@ -1,4 +1,6 @@
-"""What `aws … --debug` tells of its requests: to which host they went, how they were signed, by which engine.
+"""What `aws … --debug` tells of its requests to S3: to which host, how signed, by which engine.
+
+A request to another service, such as one that assumes a role, is none of them.
 
 The text holds signatures and session tokens: it is read here, and never stored.
 """
@@ -8,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from tasks.access.boto3_requests import SIGNING_SCOPE
+from tasks.access.boto3_requests import S3_SIGNING_NAMES, SIGNING_SCOPE
 
 _REQUEST: Final = re.compile(
     r"Sending http request: <AWSPreparedRequest [^\n]*?url=(?P<url>\S+), (?P<rest>.*)"
@@ -24,7 +26,7 @@ class Seen:
     hosts: tuple[str, ...]
     """In the order in which they were asked, each once."""
     signing_name: str
-    """Of the last request: `s3` or `s3express`; empty where it was not signed."""
+    """Of the last request: `s3` or `s3express`; empty where there was none."""
     used_session: bool
     """Whether the last one carried the token of a directory bucket's session."""
     engine: str
@@ -33,13 +35,21 @@ class Seen:
 
 def seen_in(printed: str) -> Seen:
     """Read what a process printed."""
-    requests = [found for found in _REQUEST.finditer(printed) if not found["url"].endswith("?session")]
+    requests = [
+        found
+        for found in _REQUEST.finditer(printed)
+        if _signing_name(found["rest"]) in S3_SIGNING_NAMES and not found["url"].endswith("?session")
+    ]
     last = requests[-1]["rest"] if requests else ""
-    scope = SIGNING_SCOPE.search(last)
     engine = "classic" if _CLASSIC in printed else "crt" if _CRT.search(printed) else ""
     return Seen(
         hosts=tuple(dict.fromkeys(urlsplit(found["url"]).netloc for found in requests)),
-        signing_name=scope["signing_name"] if scope else "",
+        signing_name=_signing_name(last),
         used_session="x-amz-s3session-token" in last,
         engine=engine,
     )
+
+
+def _signing_name(request: str) -> str:
+    scope = SIGNING_SCOPE.search(request)
+    return scope["signing_name"] if scope else ""

@@ -12,15 +12,15 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from configs.access_paths import Boto3Api
-from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
+from configs.targets import AnyBucket, DirectoryBucketTarget
 from tasks.access import bucket_io
-from tasks.access.boto3_requests import RequestFacts, requests_seen, upload_checksum
+from tasks.access.boto3_requests import RequestFacts, read_checksum, requests_seen, upload_checksum
 from tasks.access.boto3_stages import Stages, StageWatch, Traffic, traffic_of
 from tasks.access.connections import open_connections
 from tasks.access.directory_label import refuse_another_session, zones_of
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.protocol import Answer, CacheStates, Upload
-from tasks.access.s3_client import control_client, session_settings
+from tasks.access.s3_client import control_client, measured_client
 from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import NULL, Failure
 
@@ -57,6 +57,7 @@ class Boto3ApiPath:
         self._watch = StageWatch()
         self._proof: dict[str, str] = {}
         self._earlier = Traffic({}, 0)
+        self._latest_read: dict[str, Any] | None = None
         self._session: boto3.Session
         self._client_config: Config
         self._client: S3Client
@@ -72,7 +73,7 @@ class Boto3ApiPath:
         """
         # A session of its own: boto3's default one keeps the first credentials that a process found.
         self._session = boto3.Session()
-        self._client_config = _client_config(self._config, self._target, concurrency)
+        self._client_config = _client_config(self._config, concurrency)
         client = self._new_client()
         stages = self._watch.begin()
         try:
@@ -89,12 +90,7 @@ class Boto3ApiPath:
         self.proof()
 
     def _new_client(self) -> "S3Client":
-        client: S3Client = self._session.client(
-            "s3",
-            endpoint_url=self._target.endpoint_url if isinstance(self._target, BucketTarget) else None,
-            region_name=self._target.region,
-            config=self._client_config,
-        )
+        client = measured_client(self._session, self._target, self._client_config)
         self._watch.attach(client)
         self._client = client
         return client
@@ -125,7 +121,10 @@ class Boto3ApiPath:
         traffic = self._earlier + traffic_of(client)
         hosts = traffic.requests_by_host
         refuse_other_hosts(hosts, self._target, client.meta.region_name)
-        return self._proof | {
+        read = {"read_checksum": read_checksum(self._latest_read)} if self._latest_read else {}
+        return {
+            **self._proof,
+            **read,
             "host": ", ".join(hosts),
             "requests_in_block": str(sum(hosts.values())),
             "connections_in_block": str(traffic.connections),
@@ -155,6 +154,8 @@ class Boto3ApiPath:
         """Status, the SDK's own retries, and the stages; of a connection and a session where one was made."""
         response, stages = cast("_Native", native)
         facts = response["ResponseMetadata"]
+        if "Body" in response:
+            self._latest_read = response
         return Answer(
             http_status=facts["HTTPStatusCode"],
             retries=facts["RetryAttempts"],
@@ -179,8 +180,10 @@ class Boto3ApiPath:
     def ready_for_writes(self, prefix: str) -> None:
         """A bucket has no folders to make; the checksum of uploads is looked at once, without a request."""
         if "upload_checksum" not in self._proof:
-            found = upload_checksum(self._client, self._target.bucket, f"{prefix}probe")
-            self._proof["upload_checksum"] = found
+            self._proof["upload_checksum"] = upload_checksum(
+                self._client,
+                lambda: self._client.put_object(Bucket=self._target.bucket, Key=f"{prefix}probe", Body=b"x"),
+            )
 
     def size_of(self, key: str) -> int:
         """From HEAD."""
@@ -197,17 +200,15 @@ class Boto3ApiPath:
         self._client.close()
 
 
-def _client_config(config: Boto3Api, target: AnyBucket, concurrency: int) -> Config:
-    settings = Config(
+def _client_config(config: Boto3Api, concurrency: int) -> Config:
+    return Config(
         connect_timeout=config.connect_timeout_s,
         read_timeout=config.read_timeout_s,
         retries={"total_max_attempts": config.max_attempts, "mode": config.retry_mode},
         max_pool_connections=concurrency,
         request_checksum_calculation=config.upload_checksums,
+        response_checksum_validation=config.download_checksums,
     )
-    if isinstance(target, AcceleratedBucketTarget):
-        return settings.merge(Config(s3={"use_accelerate_endpoint": True}))
-    return settings.merge(session_settings(target))
 
 
 def _client_proof(client: "S3Client") -> dict[str, str]:
@@ -216,6 +217,7 @@ def _client_proof(client: "S3Client") -> dict[str, str]:
         "client": f"boto3 {boto3.__version__}, botocore {botocore.__version__}",
         "client_class": f"{type(client).__name__}, {http_client.__name__}",
         "http_client": f"urllib3 {metadata.version('urllib3')}",
+        "download_checksums": cast("Any", client.meta.config).response_checksum_validation,
     }
 
 

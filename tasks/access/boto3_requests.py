@@ -2,13 +2,14 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
+from botocore.httpchecksum import StreamingChecksumBody
 from urllib3 import HTTPResponse
 
 if TYPE_CHECKING:
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 
 SIGNING_SCOPE: Final = re.compile(r"Credential=[^/]+/\d{8}/[^/]+/(?P<signing_name>[^/]+)/aws4_request")
 """The credential scope of a Signature Version 4; what stands before it, the key's id, is not kept."""
+S3_SIGNING_NAMES: Final = ("s3", "s3express")
 
 _HTTP_VERSIONS: Final = {10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2"}
 NO_CHECKSUM: Final = "none"
+_CHECKSUM: Final = re.compile(r"x-amz-checksum-(?P<algorithm>(?!type$)\w+)", re.IGNORECASE)
+"""A header with a checksum in it; `x-amz-checksum-type` says of what it is one."""
 
 
 @dataclass(slots=True)
@@ -58,30 +62,49 @@ def requests_seen(client: "S3Client") -> Iterator[RequestFacts]:
         events.unregister("after-call.s3.ListObjectsV2", facts.take_answer)
 
 
-def upload_checksum(client: "S3Client", bucket: str, key: str) -> str:
-    """The checksum that an upload of this client carries, such as `crc32`; `NO_CHECKSUM` where it has none.
+def upload_checksum(client: "S3Client", upload: Callable[[], object]) -> str:
+    """The checksum that an upload carries, such as `crc32`; `NO_CHECKSUM` where it has none.
 
     The request is built and signed as any other, but answered here: nothing is sent, nothing is written.
+
+    Args:
+        client: sends it.
+        upload: writes one small object by that client.
     """
     seen: list[str] = []
 
     def answer_here(request: AWSPreparedRequest, **_: object) -> Any:
-        names = [*request.headers, _text(request.headers.get("x-amz-trailer", ""))]
-        seen.extend(
-            name.lower().removeprefix("x-amz-checksum-")
-            for name in names
-            if name.lower().startswith("x-amz-checksum-")
-        )
+        seen.extend(_checksums_in([*request.headers, _text(request.headers.get("x-amz-trailer", ""))]))
         return AWSResponse(
             request.url, 200, HTTPHeaders(), HTTPResponse(body=io.BytesIO(), preload_content=False)
         )
 
     client.meta.events.register("before-send.s3.PutObject", answer_here)
     try:
-        client.put_object(Bucket=bucket, Key=key, Body=b"x")
+        upload()
     finally:
         client.meta.events.unregister("before-send.s3.PutObject", answer_here)
     return ", ".join(seen) or NO_CHECKSUM
+
+
+def read_checksum(response: Mapping[str, Any]) -> str:
+    """The checksum that came with a read, and whether boto3 checked it, which takes time within the read.
+
+    It comes where it was asked for and the object has one; one made of those of parts cannot be checked.
+
+    Args:
+        response: what `get_object` gave.
+    """
+    came = ", ".join(_checksums_in(response["ResponseMetadata"]["HTTPHeaders"]))
+    if not came:
+        return NO_CHECKSUM
+    checked = isinstance(response["Body"], StreamingChecksumBody)
+    return f"{came}, {'checked within the read' if checked else 'not checked'}"
+
+
+def _checksums_in(headers: Iterable[str]) -> list[str]:
+    found = map(_CHECKSUM.fullmatch, headers)
+    return [match["algorithm"].lower() for match in found if match]
 
 
 def _text(header: str | bytes) -> str:

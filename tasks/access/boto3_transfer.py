@@ -1,7 +1,6 @@
 """boto3's transfer manager: `upload_file` and `download_file`, by its classic engine or by the CRT."""
 
 import io
-import pkgutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,16 +11,21 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, MissingDependencyException
 
 from configs.access_paths import TransferManager
-from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
-from tasks.access.boto3_crt import crt_hosts, refuse_what_the_crt_cannot_reach
-from tasks.access.boto3_requests import requests_seen
+from configs.targets import AnyBucket, DirectoryBucketTarget
+from tasks.access.boto3_crt import (
+    CrtWatch,
+    crt_proof,
+    open_crt_connections,
+    refuse_what_the_crt_cannot_reach,
+)
+from tasks.access.boto3_requests import requests_seen, upload_checksum
 from tasks.access.boto3_stages import traffic_of
 from tasks.access.bucket_side import BucketSide, failure_of_code
 from tasks.access.connections import open_connections
 from tasks.access.directory_label import refuse_another_session, zones_of
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.protocol import Answer, CacheStates, FileTransfer
-from tasks.access.s3_client import session_settings
+from tasks.access.s3_client import measured_client
 from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import NULL, Failure
 
@@ -34,9 +38,6 @@ _ENGINES: Final = {
 }
 """The class that moves the bytes."""
 
-_UNUSED_NAME: Final = "nothing-lies-here"
-_NOT_FOUND: Final = 404
-
 
 class TransferManagerPath(BucketSide):
     """One client for a block, and a transfer manager for each call, as in `client.upload_file`.
@@ -48,15 +49,17 @@ class TransferManagerPath(BucketSide):
     allows it), which is a third quicker for 64 KiB and hardly anybody's script; with the CRT it also returns
     before a downloaded file has its name.
 
-    The classic engine finds a connection for each of its threads open; the CRT opens its own
-    when it needs them. What was uploaded is looked up and deleted by a control client.
+    The classic engine finds a connection for each of its threads open, the CRT up to as many. The CRT takes
+    as many as it likes, and ends all after some idle seconds: what it opens anew is timed. A note of the host
+    of each of its transfers is timed too. What was uploaded is looked up and deleted by a control client.
     """
 
     has_start_up = False
     cache_states = CacheStates(
         single="the same object each time, to a new file; it lands in the page cache, without fsync",
         unique="another object each time, to a new file; it lands in the page cache, without fsync",
-        write="a file in the page cache, to a new key each time; the service has it when the call returns",
+        write="a file read or written just before: what fits into memory is in the page cache; to a new key "
+        "each time; the service has it when the call returns",
     )
 
     def __init__(self, config: TransferManager, target: AnyBucket) -> None:
@@ -67,6 +70,7 @@ class TransferManagerPath(BucketSide):
         self._calls: list[tuple[int, int]] = []
         self._s3: S3Client | None = None
         self._manager: Any = None
+        self._crt: CrtWatch | None = None
 
     def connect(self, concurrency: int) -> None:
         """Make client and manager, see which engine it is, and ask the bucket once through it.
@@ -84,7 +88,10 @@ class TransferManagerPath(BucketSide):
     def _connect(self) -> None:
         if self._config.engine == "crt":
             refuse_what_the_crt_cannot_reach(self._target)
-        client = self._s3 = _client(self._config, self._target)
+        # A session of its own: boto3's default one keeps the first credentials that a process found.
+        client = self._s3 = measured_client(
+            boto3.Session(), self._target, Config(max_pool_connections=self._config.threads)
+        )
         try:
             self._new_transfer()
         except MissingDependencyException as error:
@@ -94,7 +101,7 @@ class TransferManagerPath(BucketSide):
             ) from error
         _refuse_another_engine(self._config.engine, self._manager)
         try:
-            seen = self._ask_by_crt(client) if self._config.engine == "crt" else self._ask_by_classic(client)
+            seen = self._ask_by_crt() if self._config.engine == "crt" else self._ask_by_classic(client)
         except (BotoCoreError, ClientError) as error:
             raise LabelError(f"bucket {self._target.bucket!r} does not answer: {error}") from error
         self._proof = {
@@ -119,7 +126,7 @@ class TransferManagerPath(BucketSide):
         with requests_seen(client) as seen:
             open_connections(self._send_listing, self._config.threads, lambda: traffic_of(client).connections)
         client.meta.events.register("after-call.s3", self._note_call)
-        proof = {"signing_name": seen.signing_name, "http": seen.http_version}
+        proof = {"signing_name": seen.signing_name, "http": seen.http_version, **_settings_of(client)}
         if isinstance(self._target, DirectoryBucketTarget):
             refuse_another_session(self._target, "boto3", used_session=seen.used_session)
             proof |= {"session": "used" if seen.used_session else "not used", **zones_of(self._target)}
@@ -131,33 +138,33 @@ class TransferManagerPath(BucketSide):
             Bucket=self._target.bucket, Prefix=f"{self._target.prefix}/", MaxKeys=1
         )
 
-    def _ask_by_crt(self, client: "S3Client") -> dict[str, str]:
-        """The CRT moves files only: it asks for an object that is not there."""
-        key = f"{self._target.prefix}/{_UNUSED_NAME}"
-        with crt_hosts() as hosts:
-            try:
-                self._manager.download(self._target.bucket, key, io.BytesIO()).result()
-            except ClientError as error:
-                if error.response["ResponseMetadata"]["HTTPStatusCode"] != _NOT_FOUND:
-                    raise
-            except Exception as error:
-                raise LabelError(f"the CRT does not reach {', '.join(hosts)}: {error}") from error
-        refuse_other_hosts(hosts, self._target, client.meta.region_name)
-        zones = zones_of(self._target) if isinstance(self._target, DirectoryBucketTarget) else {}
-        return {"host": ", ".join(hosts), "awscrt": pkgutil.resolve_name("awscrt:__version__"), **zones}
+    def _ask_by_crt(self) -> dict[str, str]:
+        """The CRT moves files only: it asks for objects that are not there."""
+        self._crt = CrtWatch()
+        open_crt_connections(self._manager, self._target.bucket, self._unused_key, self._config.threads)
+        return crt_proof(self._target, self._config.threads)
 
     def proof(self) -> dict[str, str]:
         """Versions, the class that moves the bytes, and the hosts that were asked so far.
 
         Raises:
-            LabelError: a request of the classic engine went to a host that does not mean the target.
+            LabelError: a request went to a host that does not mean the target.
         """
-        if self._config.engine == "crt":
-            return self._proof
         client = self._measured
-        hosts = traffic_of(client).requests_by_host
+        hosts = self._crt.hosts if self._crt else traffic_of(client).requests_by_host
         refuse_other_hosts(hosts, self._target, client.meta.region_name)
         return self._proof | {"host": ", ".join(hosts)}
+
+    def ready_for_writes(self, prefix: str) -> None:
+        """A bucket has no folders to make; the checksum of uploads is looked at once, without a request."""
+        if self._config.engine == "classic" and "upload_checksum" not in self._proof:
+            self._proof["upload_checksum"] = upload_checksum(
+                self._measured, lambda: self._upload_one_byte(f"{prefix}probe")
+            )
+
+    def _upload_one_byte(self, key: str) -> None:
+        with create_transfer_manager(self._measured, self._settings) as manager:
+            manager.upload(io.BytesIO(b"x"), self._target.bucket, key).result()
 
     def upload(self, transfer: FileTransfer) -> object:
         """`upload_file`."""
@@ -207,7 +214,10 @@ class TransferManagerPath(BucketSide):
         return replace(failure_of_code(code, str(error)), http_status=status, retries=retries)
 
     def close(self) -> None:
-        """End the thread pool and close the connections."""
+        """End the thread pool and close the connections; the CRT's end by themselves."""
+        if self._crt is not None:
+            self._crt.close()
+            self._crt = None
         if self._manager is not None:
             self._manager.__exit__(None, None, None)
             self._manager = None
@@ -222,18 +232,15 @@ class TransferManagerPath(BucketSide):
         self._calls.append((facts.get("HTTPStatusCode", NULL), facts.get("RetryAttempts", 0)))
 
 
-def _client(config: TransferManager, target: AnyBucket) -> "S3Client":
-    settings = Config(max_pool_connections=config.threads).merge(session_settings(target))
-    if isinstance(target, AcceleratedBucketTarget):
-        settings = settings.merge(Config(s3={"use_accelerate_endpoint": True}))
-    # A session of its own: boto3's default one keeps the first credentials that a process found.
-    client: S3Client = boto3.Session().client(
-        "s3",
-        endpoint_url=target.endpoint_url if isinstance(target, BucketTarget) else None,
-        region_name=target.region,
-        config=settings,
-    )
-    return client
+def _settings_of(client: "S3Client") -> dict[str, str]:
+    """What the user's environment and profile say of retries and checksums, which apply as in a script."""
+    config: Any = client.meta.config
+    return {
+        "retry_mode": str(config.retries["mode"]),
+        "max_attempts": str(config.retries.get("total_max_attempts", "the mode's own")),
+        "upload_checksums": str(config.request_checksum_calculation),
+        "download_checksums": str(config.response_checksum_validation),
+    }
 
 
 def _transfer_config(config: TransferManager) -> TransferConfig:

@@ -6,6 +6,7 @@ it sees is what arrived.
 
 import hashlib
 import os
+import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -64,11 +65,18 @@ class BucketSide:
     def ready_for_writes(self, prefix: str) -> None:
         """A bucket has no folders to make."""
 
+    def ready(self) -> None:
+        """Nothing to make for a client inside this process."""
+
     def close(self) -> None:
         """Close the control client; harmless when called again."""
         if self._control is not None:
             self._control.close()
             self._control = None
+
+    def _unused_key(self) -> str:
+        """The key of an object that is not there, another one each time."""
+        return f"{self._target.prefix}/nothing-{secrets.token_hex(16)}"
 
     def _client(self) -> "S3Client":
         if self._control is None:

@@ -3,7 +3,7 @@
 import boto3
 
 from configs.targets import DirectoryBucketTarget
-from tasks.access.zones import client_zone_id, refuse_another_zone
+from tasks.access.zones import NOT_TOLD, client_zone_id, refuse_another_zone
 from tasks.kernel.errors import LabelError
 
 
@@ -24,11 +24,13 @@ def refuse_another_session(target: DirectoryBucketTarget, client: str, *, used_s
 
 
 def zones_of(target: DirectoryBucketTarget) -> dict[str, str]:
-    """The zones of bucket and client, for a proof.
+    """The zones of bucket and client, for a proof, and whether what the target says of them was proved.
 
     Raises:
         LabelError: the bucket is known to lie elsewhere than the target says.
     """
     zone = client_zone_id(boto3.Session())
     refuse_another_zone(target, zone)
-    return {"bucket_zone": target.zone_id, "client_zone": zone}
+    proved = "not proved: the client's zone is not told" if zone == NOT_TOLD else "proved"
+    claim = {"zone": f"{target.zone}, as the suite says, {proved}"} if target.zone else {}
+    return {"bucket_zone": target.zone_id, "client_zone": zone, **claim}

@@ -1,10 +1,14 @@
 """The hosts that mean a target, and the refusal of all others: a request's host is what proves its label."""
 
+import re
 from collections.abc import Iterable
+from typing import Final
 from urllib.parse import urlsplit
 
 from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 from tasks.kernel.errors import LabelError
+
+_FIPS: Final = re.compile(r"\.s3(express)?-fips[.-]")
 
 
 def hosts_of(target: AnyBucket, region: str) -> tuple[str, ...]:
@@ -40,13 +44,24 @@ def refuse_other_hosts(asked: Iterable[str], target: AnyBucket, region: str) -> 
     """See that requests went to the target and nowhere else.
 
     Raises:
-        LabelError: naming the first host that does not mean the target, and the one that does.
+        LabelError: naming the first host that does not mean the target, the one that does, and what to do.
     """
     wanted = hosts_of(target, region)
     for host in asked:
         if host not in wanted:
-            message = (
-                f"requests go to {host}, but the target is {wanted[0]}: "
-                "is another region, AWS_ENDPOINT_URL or a profile setting in the way?"
-            )
-            raise LabelError(message)
+            raise LabelError(f"requests go to {host}, but the target is {wanted[0]}: {_remedy(host)}")
+
+
+def _remedy(host: str) -> str:
+    if ".s3-accelerate." in f".{host}":
+        return (
+            "a profile's s3 section says use_accelerate_endpoint: remove it there, "
+            "or write kind: accelerated_bucket"
+        )
+    if _FIPS.search(f".{host}"):
+        # Not every client heeds the setting, so that one would be compared by another way in than the rest.
+        return (
+            "AWS_USE_FIPS_ENDPOINT, or use_fips_endpoint in a profile, asks for FIPS endpoints, "
+            "which are not measured: unset it"
+        )
+    return "is another region, AWS_ENDPOINT_URL or a profile setting in the way?"

@@ -7,7 +7,7 @@ Amazon S3 fsync and close end the upload, and both are timed.
 
 import errno
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -39,15 +39,19 @@ class Mounted:
     options: str
 
 
+_CACHE_STATES: Final = CacheStates(
+    single="the same file each time: the kernel's page cache and the mount's own may serve it",
+    unique="another file each time; the mount may keep some from an earlier run",
+    scan="every file once in each scan: the kernel's page cache and the mount's own may serve it",
+    write="a new file each time; fsync returns when the mount has the data, the bucket may get it later",
+)
+_OF_MOUNTPOINT: Final = replace(
+    _CACHE_STATES, write="a new file each time; the bucket has the data when fsync returns"
+)
+
+
 class MountIoPath:
     """Plain `open`, `read` and `write` below a mount point."""
-
-    cache_states = CacheStates(
-        single="the same file each time: the kernel's page cache and the mount's own may serve it",
-        unique="another file each time; the mount may keep some from an earlier run",
-        scan="every file once in each scan: the kernel's page cache and the mount's own may serve it",
-        write="a new file each time; fsync returns when the mount has the data, the bucket gets it later",
-    )
 
     def __init__(self, config: MountIo, target: MountTarget, efs_state: Path = STATE_FOLDER) -> None:
         if target.path is None:
@@ -60,6 +64,8 @@ class MountIoPath:
         self._s3_files: dict[str, str] = {}
         self._folders: list[Path] = []
         self._mounted: Mounted
+        self.cache_states = _CACHE_STATES
+        """What is mounted decides: known when it is connected."""
 
     def connect(self, concurrency: int) -> None:
         """Look up what is mounted, and touch it once; a mount has no connection of each thread.
@@ -87,6 +93,8 @@ class MountIoPath:
             message = f"the mount at {self._root} does not answer ({error.strerror}): mount it again"
             raise LabelError(message) from error
         self._mounted = mounted
+        if mounted.source == _MOUNTPOINT:
+            self.cache_states = _OF_MOUNTPOINT
 
     def proof(self) -> dict[str, str]:
         """Type, source and options of the mount from the kernel's table; of S3 Files its own record too."""

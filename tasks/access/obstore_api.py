@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 import time
 from datetime import timedelta
 from importlib import metadata
@@ -106,7 +105,7 @@ class ObstorePath(BucketSide):
             LabelError: it did not end as a request for a missing object should.
         """
         try:
-            obstore.get(self._store, f"{self._target.prefix}/nothing-{secrets.token_hex(16)}")
+            obstore.get(self._store, self._unused_key())
         except (FileNotFoundError, PermissionError, obstore.exceptions.BaseError) as error:
             found = _URL.search(str(error))
             failure = self.failure(error)
@@ -178,7 +177,10 @@ def _endpoint(target: AnyBucket, region: str) -> tuple[str, bool]:
     """The address that requests go to, and whether it holds the bucket's name already."""
     if isinstance(target, BucketTarget) and target.endpoint_url is not None:
         return target.endpoint_url, False
-    return f"https://{hosts_of(target, region)[0]}", True
+    host = hosts_of(target, region)[0]
+    if "." in target.bucket:  # Amazon's certificate holds for one label before the service's name
+        return f"https://{host.removeprefix(f'{target.bucket}.')}", False
+    return f"https://{host}", True
 
 
 def _client_options(config: Obstore, endpoint_url: str) -> "ClientConfig":

@@ -3,10 +3,12 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import ClassVar, Final, cast
 
 from configs.targets import AnyBucket, BucketTarget
 from tasks.access.bucket_side import BucketSide
+from tasks.access.program_credentials import HANDED_OVER, ProgramCredentials
 from tasks.access.programs import Ended, Found, ProgramError, ProgramRunner, find_program
 from tasks.access.protocol import Answer, CacheStates
 from tasks.kernel.errors import UnsupportedError
@@ -16,6 +18,8 @@ ACCELERATE_URL: Final = "https://s3-accelerate.amazonaws.com"
 """The endpoint of Transfer Acceleration; clients put the bucket's name before it, as in experiment E4."""
 
 _LAST_LINES: Final = 3
+_CONNECT_LIMIT_S: Final = 60.0
+"""How long a program may take for what it is asked before it is measured."""
 
 
 class ProgramPath(BucketSide, ABC):
@@ -24,6 +28,8 @@ class ProgramPath(BucketSide, ABC):
     So the program's own start-up is in every sample, and is told beside it: `start_up` asks the same
     executable for its version, in the same way. Its error output goes to an unnamed file, which is read only
     after a failure. The processor time is the process's own, with that of processes that it waited for.
+
+    Looking credentials up is in no sample: this process does so before each operation, and hands them over.
     """
 
     has_start_up = True
@@ -33,7 +39,8 @@ class ProgramPath(BucketSide, ABC):
         single="the same object each time, to a new file; it lands in the page cache, without fsync",
         unique="another object each time, to a new file; it lands in the page cache, without fsync",
         scan="every object once, to an empty folder; they land in the page cache, without fsync",
-        write="files in the page cache, to new keys each time; the service has them when the process ends",
+        write="files read or written just before: what fits into memory is in the page cache; to new keys "
+        "each time; the service has them when the process ends",
     )
 
     def __init__(self, target: AnyBucket, executable: str, remedy: str) -> None:
@@ -42,28 +49,35 @@ class ProgramPath(BucketSide, ABC):
         self._remedy = remedy
         self._program = ""
         self._proof: dict[str, str] = {}
+        self._environment: dict[str, str] = {}
+        self._credentials: ProgramCredentials
         self._opened: ProgramRunner | None = None
 
     def connect(self, concurrency: int) -> None:
         """Find the program, ask for its version, and see with one request that it is what the label says.
 
         Raises:
-            UnsupportedError: the program is not here, or does not run.
+            UnsupportedError: the program is not here, does not run, or does not end.
             LabelError: it is another one, or its requests go elsewhere.
         """
         try:
             found = self._found()
             self._program = str(found.path)
-            self._restart(os.environ)
+            self._opened = ProgramRunner({**os.environ, **self._unattended})
             version = self._version()
-            self._proof = {"client": version, "program": found.where, **self._see_what_it_is(version)}
+            self._proof = {
+                "client": version,
+                "program": found.where,
+                "credentials": HANDED_OVER,
+                **self._see_what_it_is(version),
+            }
         except BaseException:
             self.close()
             raise
 
     @abstractmethod
     def _see_what_it_is(self, version: str) -> dict[str, str]:
-        """Prove the label, or raise LabelError; from then on the runner has the environment to measure in."""
+        """Prove the label, or raise LabelError; what asks the bucket does so after `_measure_in`."""
 
     @abstractmethod
     def _version_command(self) -> list[str]:
@@ -82,15 +96,39 @@ class ProgramPath(BucketSide, ABC):
             )
         return found
 
-    def _restart(self, environment: Mapping[str, str]) -> None:
-        """Run programs with another environment from now on."""
-        if self._opened is not None:
-            self._opened.close()
-        self._opened = ProgramRunner({**environment, **self._unattended})
+    def _measure_in(self, environment: Mapping[str, str]) -> None:
+        """Run programs in this environment from now on, with credentials in it."""
+        self._credentials = ProgramCredentials()
+        self._environment = self._credentials.over({**environment, **self._unattended})
+        self._runner.ready(self._environment)
+
+    def ready(self) -> None:
+        """Look credentials up for the next operation, and forget what earlier ones printed.
+
+        Where that fails the program gets the ones before, and its sample tells what the service says of them.
+        """
+        with suppress(Exception):  # whatever a provider of credentials raises
+            self._environment = self._credentials.over(self._environment)
+        self._runner.ready(self._environment)
+
+    def _ask(self, command: list[str]) -> None:
+        """Run a program that has yet to show that it ends.
+
+        Raises:
+            UnsupportedError: it does not.
+        """
+        try:
+            self._runner.run(command, _CONNECT_LIMIT_S)
+        except TimeoutError as error:
+            asked = " ".join(command[1:])
+            raise UnsupportedError(
+                f"{self._executable} hangs at {asked!r}: {error}: run that by hand to see what it waits for, "
+                "or write executable: PATH-OF-ANOTHER"
+            ) from error
 
     def _version(self) -> str:
         try:
-            self.start_up()
+            self._ask(self._version_command())
         except (ProgramError, OSError) as error:
             raise UnsupportedError(
                 f"{self._executable} does not run here: {error}: {self._remedy}"

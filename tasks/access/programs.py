@@ -13,15 +13,20 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from resource import struct_rusage
 
 _GUARD: Final = "import os, signal, sys; sys.stdin.buffer.read(); os.killpg(0, signal.SIGKILL)"
 _IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 _NS_A_SECOND: Final = 1_000_000_000
+_LOOK_EVERY_S: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,23 @@ class ProgramRunner:
         open_file = tempfile.TemporaryFile
         self._output, self._errors = (self._stack.enter_context(open_file()) for _ in range(2))
 
-    def run(self, command: list[str]) -> Ended:
+    def ready(self, environment: Mapping[str, str]) -> None:
+        """Give the programs that follow this environment, and forget what earlier ones have printed."""
+        self._environment = dict(environment)
+        for file in (self._output, self._errors):
+            _empty(file.fileno())
+
+    def run(self, command: list[str], limit_s: float | None = None) -> Ended:
         """Start a program, wait for its end, and give its processor time.
+
+        Args:
+            command: the program's path and its arguments.
+            limit_s: when it is ended if it has not ended itself; None is for what is measured, since the
+                end of a program that has a limit is seen up to 10 ms late.
 
         Raises:
             ProgramError: it ended with another status than 0, or by a signal.
+            TimeoutError: it had not ended when its time was over.
             OSError: it cannot be started.
         """
         process_id = os.posix_spawn(
@@ -102,7 +119,7 @@ class ProgramRunner:
             setsigdef=_IGNORED_BY_PYTHON,
         )
         try:
-            _, wait_status, usage = os.wait4(process_id, 0)
+            _, wait_status, usage = os.wait4(process_id, 0) if limit_s is None else _end(process_id, limit_s)
         except BaseException:
             os.kill(process_id, signal.SIGKILL)
             os.waitpid(process_id, 0)
@@ -113,11 +130,11 @@ class ProgramRunner:
         return Ended(int(usage.ru_utime * _NS_A_SECOND), int(usage.ru_stime * _NS_A_SECOND))
 
     def printed(self) -> str:
-        """What programs have written to their output since this was last asked."""
+        """What programs have written to their output since `ready`, or since this was last asked."""
         return _taken(self._output.fileno())
 
     def printed_errors(self) -> str:
-        """What programs have written to their error output since this was last asked."""
+        """What programs have written to their error output since `ready`, or since this was last asked."""
         return _taken(self._errors.fileno())
 
     def close(self) -> None:
@@ -126,12 +143,26 @@ class ProgramRunner:
             pass  # leaving the guard closes its input and waits for it
 
 
+def _end(process_id: int, limit_s: float) -> "tuple[int, int, struct_rusage]":
+    """As `os.wait4`, which knows no time limit."""
+    deadline = time.monotonic() + limit_s
+    while (ended := os.wait4(process_id, os.WNOHANG))[0] == 0:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it had not ended after {limit_s:g} s")
+        time.sleep(_LOOK_EVERY_S)
+    return ended
+
+
 def _taken(descriptor: int) -> str:
     """Read a file to its end and empty it; programs write to the same place of it as we read."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     pieces = []
     while piece := os.read(descriptor, 1 << 20):
         pieces.append(piece)
+    _empty(descriptor)
+    return b"".join(pieces).decode(errors="replace").strip()
+
+
+def _empty(descriptor: int) -> None:
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    return b"".join(pieces).decode(errors="replace").strip()

@@ -76,6 +76,7 @@ class AccessPath(Protocol):
     """
 
     cache_states: CacheStates
+    """Read when it is connected: what a mount keeps depends on what is mounted."""
 
     def connect(self, concurrency: int) -> None:
         """Build the client and open a connection for each of the threads that will use it.
@@ -138,6 +139,9 @@ class FilePath(AccessPath, Protocol):
 
     has_start_up: bool
     """Whether each operation starts a process, whose cost is to be told beside it."""
+
+    def ready(self) -> None:
+        """Make what the next timed call needs to be fresh, such as credentials; called before each."""
 
     def upload(self, transfer: FileTransfer) -> object:
         """Upload a local file; returns the client's native answer (timed)."""

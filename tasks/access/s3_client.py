@@ -1,8 +1,11 @@
-"""Clients that prepare and clean up: never measured, with bounded waits and retries."""
+"""Clients of boto3: one that is measured, as its label says, and those that prepare and clean up.
+
+The latter are never measured and never accelerated; they have bounded waits and retries.
+"""
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 import botocore.session
@@ -10,12 +13,37 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from configs.errors import UserError
-from configs.targets import AnyBucket, BucketTarget, DirectoryBucketTarget
+from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 4})
+# A profile may say `s3.use_accelerate_endpoint = true`; what else its s3 section says stays.
+_NOT_ACCELERATED: dict[str, Any] = {"use_accelerate_endpoint": False}
+_CONFIG = Config(
+    connect_timeout=5,
+    read_timeout=60,
+    retries={"mode": "standard", "total_max_attempts": 4},
+    s3=cast("Any", _NOT_ACCELERATED),
+)
+
+
+def measured_client(session: boto3.Session, target: AnyBucket, config: Config) -> "S3Client":
+    """A client that reaches a target as its label says: endpoint, region, acceleration, sessions.
+
+    What a label does not say is left to the user's own settings, as in a script; proofs catch those that
+    lead elsewhere.
+    """
+    settings: dict[str, Any] = _session_settings(target)
+    if isinstance(target, AcceleratedBucketTarget):
+        settings["use_accelerate_endpoint"] = True
+    client: S3Client = session.client(
+        "s3",
+        endpoint_url=_endpoint_url(target),
+        region_name=target.region,
+        config=config.merge(Config(s3=cast("Any", settings))) if settings else config,
+    )
+    return client
 
 
 def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Client":
@@ -26,8 +54,9 @@ def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Clie
     Raises:
         UserError: if the AWS settings of this machine are at fault.
     """
-    endpoint_url = target.endpoint_url if isinstance(target, BucketTarget) else None
-    config = _CONFIG.merge(session_settings(target))
+    endpoint_url = _endpoint_url(target)
+    # Config.merge replaces the whole of `s3`.
+    config = _CONFIG.merge(Config(s3=cast("Any", _NOT_ACCELERATED | _session_settings(target))))
     if environment.get("AWS_CONFIG_FILE") == os.devnull:  # the lab: nothing of the user's own applies
         core = botocore.session.Session(
             session_vars={
@@ -71,13 +100,16 @@ def default_client() -> "S3Client":
     return _default_client(None, None, _CONFIG)
 
 
-def session_settings(target: AnyBucket) -> Config:
+def _endpoint_url(target: AnyBucket) -> str | None:
+    return target.endpoint_url if isinstance(target, BucketTarget) else None
+
+
+def _session_settings(target: AnyBucket) -> dict[str, Any]:
     """Switch off sessions of a directory bucket where its target says so; nothing for any other."""
     if isinstance(target, DirectoryBucketTarget) and not target.sessions:
         # Not as botocore's own documentation spells it, which its client ignores (botocore/args.py).
-        settings: Any = {"disable_s3_express_session_auth": True}
-        return Config(s3=settings)
-    return Config()
+        return {"disable_s3_express_session_auth": True}
+    return {}
 
 
 def _default_client(endpoint_url: str | None, region: str | None, config: Config) -> "S3Client":

@@ -9,7 +9,7 @@ from typing import Final
 
 from configs.access_paths import S5cmd
 from configs.targets import AnyBucket
-from tasks.access.boto3_requests import SIGNING_SCOPE
+from tasks.access.boto3_requests import S3_SIGNING_NAMES, SIGNING_SCOPE
 from tasks.access.bucket_side import failure_of_code
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.program_path import ProgramPath
@@ -19,7 +19,7 @@ from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import Failure
 
 _VERSION: Final = re.compile(r"v\d+\.\d+")
-_HOST: Final = re.compile(r"^Host: (?P<host>\S+)", re.MULTILINE)
+_REQUEST: Final = re.compile(r"^Host: (?P<host>\S+)(?P<headers>(?:\r?\n\S.*)*)", re.MULTILINE)
 _ERROR: Final = re.compile(r'": (?P<code>\w+): .*?(?:status code: (?P<status>\d{3})|$)', re.MULTILINE)
 _NOTHING_THERE: Final = "no object found"
 
@@ -55,7 +55,7 @@ class S5cmdPath(ProgramPath):
         endpoint_url = self._endpoint_url()
         self._options = ["--numworkers", str(self._config.workers)]
         self._options += ["--endpoint-url", endpoint_url] if endpoint_url else []
-        self._restart(os.environ | {"AWS_REGION": region})
+        self._measure_in(os.environ | {"AWS_REGION": region})
         return {"client": f"s5cmd {version}"} | self._see_its_requests(region)
 
     def _see_its_requests(self, region: str) -> dict[str, str]:
@@ -69,17 +69,15 @@ class S5cmdPath(ProgramPath):
             self._url(f"{self._target.prefix}/"),
         ]
         try:
-            self._runner.run(command)
+            self._ask(command)
             problem = ""
         except ProgramError as error:
             problem = error.printed
-        printed = self._runner.printed()
-        hosts = dict.fromkeys(found["host"] for found in _HOST.finditer(printed))
+        hosts, signing_name = requests_in(self._runner.printed())
         refuse_other_hosts(hosts, self._target, region)
         if not hosts or (problem and _NOTHING_THERE not in problem):
             raise LabelError(self._no_answer("s5cmd", problem))
-        scope = SIGNING_SCOPE.search(printed)
-        return {"host": ", ".join(hosts), "signing_name": scope["signing_name"] if scope else ""}
+        return {"host": ", ".join(hosts), "signing_name": signing_name}
 
     def _version_command(self) -> list[str]:
         return [self._program, "version"]
@@ -106,6 +104,20 @@ class S5cmdPath(ProgramPath):
 
     def _cp(self, *arguments: str) -> list[str]:
         return [self._program, *self._options, "--log", "error", "cp", *arguments]
+
+
+def requests_in(printed: str) -> tuple[list[str], str]:
+    """The hosts of the requests to S3 in what `--log trace` printed, and how the last one was signed.
+
+    One to another service, such as one that assumes a role, is none of them.
+    """
+    hosts, signing_name = [], ""
+    for found in _REQUEST.finditer(printed):
+        scope = SIGNING_SCOPE.search(found["headers"])
+        if scope is not None and scope["signing_name"] in S3_SIGNING_NAMES:
+            hosts.append(found["host"])
+            signing_name = scope["signing_name"]
+    return list(dict.fromkeys(hosts)), signing_name
 
 
 def _inside_the_wheel() -> Path | None:

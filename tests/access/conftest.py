@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import boto3.crt
 import pytest
+import s3transfer.crt
 
 from configs.targets import BucketTarget
+from tasks.access.protocol import AccessPath
+from tasks.kernel.errors import LabelError
 
 EMPTY_LISTING = b'<?xml version="1.0"?><ListBucketResult></ListBucketResult>'
 
@@ -28,6 +32,7 @@ class SlowServer(ThreadingHTTPServer):
         self.before_headers_s = 0.0
         self.before_body_s = 0.0
         self.closes_after_answer = False
+        self.more_headers: dict[str, str] = {}
 
     @property
     def endpoint_url(self) -> str:
@@ -60,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", '"e"')
         self.send_header("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
+        for name, value in self.server.more_headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.flush()
         time.sleep(self.server.before_body_s)
@@ -97,3 +104,31 @@ def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Slow
 def server(start_server: Callable[..., SlowServer]) -> SlowServer:
     """A server without TLS."""
     return start_server()
+
+
+@pytest.fixture(scope="session")
+def connect() -> Callable[[AccessPath], None]:
+    """Connects; a CRT client of another process, such as other tests at the same time, is waited for."""
+
+    def connect(path: AccessPath) -> None:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return path.connect(1)
+            except LabelError as error:
+                if "has a CRT client" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
+
+    return connect
+
+
+@pytest.fixture(scope="session")
+def release_the_crt() -> Callable[[], None]:
+    """boto3 keeps one CRT client to the end of a process, and with it a lock that shuts out all others."""
+
+    def release() -> None:
+        boto3.crt.CRT_S3_CLIENT = boto3.crt.BOTOCORE_CRT_SERIALIZER = None
+        s3transfer.crt.CRT_S3_PROCESS_LOCK = None
+
+    return release

@@ -66,9 +66,9 @@ def test_an_accelerated_target_whose_requests_go_to_the_regional_host_is_caught(
     accelerated: AcceleratedBucketTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ordinary = BucketTarget(bucket=accelerated.bucket, region=accelerated.region)
-    honest = boto3_api._client_config
+    honest = boto3_api.measured_client
     monkeypatch.setattr(
-        boto3_api, "_client_config", lambda config, _, threads: honest(config, ordinary, threads)
+        boto3_api, "measured_client", lambda session, _, config: honest(session, ordinary, config)
     )
     with pytest.raises(LabelError, match=r"requests go to .*\.s3\.ap-northeast-1.*target is .*s3-accelerate"):
         proof_of(accelerated)
@@ -88,6 +88,7 @@ def test_a_directory_bucket_is_asked_with_a_session(directory: DirectoryBucketTa
     assert proof["host"] == f"{directory.bucket}.s3express-{SAME_ZONE}.ap-northeast-1.amazonaws.com"
     assert float(proof["create_session_ms"]) > 0
     assert (proof["bucket_zone"], proof["client_zone"]) == (SAME_ZONE, NOT_TOLD)
+    assert "zone" not in proof
     assert proof["requests_in_block"] == "2"  # the session's and a listing
 
 
@@ -181,11 +182,22 @@ def test_a_zone_that_is_another_than_the_target_says_is_caught(directory: Direct
 
 
 @pytest.mark.usefixtures("_in_the_other_zone")
-@pytest.mark.parametrize("zone", [None, "other"])
-def test_a_zone_that_is_right_or_not_claimed_is_told(
-    directory: DirectoryBucketTarget, zone: str | None
+def test_a_zone_that_is_right_is_told_as_proved(directory: DirectoryBucketTarget) -> None:
+    proof = proof_of(directory.model_copy(update={"zone": "other"}))
+    assert (proof["client_zone"], proof["zone"]) == (OTHER_ZONE, "other, as the suite says, proved")
+
+
+@pytest.mark.usefixtures("_in_the_other_zone")
+def test_a_zone_that_is_not_claimed_is_told(directory: DirectoryBucketTarget) -> None:
+    assert proof_of(directory)["client_zone"] == OTHER_ZONE
+
+
+def test_a_zone_that_nobody_can_check_is_told_as_the_suites_own_word(
+    directory: DirectoryBucketTarget,
 ) -> None:
-    assert proof_of(directory.model_copy(update={"zone": zone}))["client_zone"] == OTHER_ZONE
+    proof = proof_of(directory.model_copy(update={"zone": "same"}))
+    assert proof["client_zone"] == NOT_TOLD
+    assert proof["zone"] == "same, as the suite says, not proved: the client's zone is not told"
 
 
 @pytest.mark.usefixtures("_in_the_other_zone")

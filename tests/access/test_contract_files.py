@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import boto3.crt
 import psutil
 import pytest
-import s3transfer.crt
 
 from configs.access_paths import AccessPathConfig, AwsCli, S5cmd, TransferManager
 from configs.block import BlockSpec
@@ -25,9 +23,8 @@ from configs.run_record import RunIdentity
 from configs.suite import Cell, Configuration
 from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 from configs.workloads import FileUpload
-from tasks.access.protocol import FilePath, FileTransfer, TreePath, TreeTransfer
+from tasks.access.protocol import AccessPath, FilePath, FileTransfer, TreePath, TreeTransfer
 from tasks.access.registry import access_path
-from tasks.kernel.errors import LabelError
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import SampleColumns
 from tasks.lab.state import LAB_ZONES, LabState
@@ -103,7 +100,12 @@ def target(way: Way, aws_shaped_lab: LabState) -> Iterator[AnyBucket]:
 
 
 @pytest.fixture(scope="module")
-def access(way: Way, target: AnyBucket) -> Iterator[FilePath]:
+def access(
+    way: Way,
+    target: AnyBucket,
+    connect: Callable[[AccessPath], None],
+    release_the_crt: Callable[[], None],
+) -> Iterator[FilePath]:
     path = typing.cast("FilePath", access_path(way.config, target))
     connect(path)
     yield path
@@ -111,23 +113,6 @@ def access(way: Way, target: AnyBucket) -> Iterator[FilePath]:
     path.close()
     path.close()  # harmless when called again
     release_the_crt()
-
-
-def connect(path: FilePath) -> None:
-    """Connect; a CRT client of another process, such as other tests at the same time, is waited for."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            return path.connect(1)
-        except LabelError as error:
-            if "has a CRT client" not in str(error) or time.monotonic() > deadline:
-                raise
-        time.sleep(0.1)
-
-
-def release_the_crt() -> None:
-    """boto3 keeps one CRT client to the end of a process, and with it a lock that shuts out all others."""
-    boto3.crt.CRT_S3_CLIENT = boto3.crt.BOTOCORE_CRT_SERIALIZER = s3transfer.crt.CRT_S3_PROCESS_LOCK = None
 
 
 @pytest.fixture

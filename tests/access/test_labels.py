@@ -159,9 +159,10 @@ class StopHereError(Exception):
     [
         BucketTarget(bucket="bbb"),
         DirectoryBucketTarget(bucket="b--euw1-az1--x-s3"),
+        DirectoryBucketTarget(bucket="b--usw2-lax1-az1--x-s3"),
         AcceleratedBucketTarget(bucket="bbb"),
     ],
-    ids=["bucket", "directory_bucket", "accelerated_bucket"],
+    ids=["bucket", "directory_bucket", "directory_bucket_of_a_local_zone", "accelerated_bucket"],
 )
 def test_the_hosts_that_botocore_makes_are_those_that_are_right(
     target: AnyBucket, region: str, dualstack: bool, monkeypatch: pytest.MonkeyPatch
@@ -172,7 +173,7 @@ def test_the_hosts_that_botocore_makes_are_those_that_are_right(
     monkeypatch.setenv("AWS_USE_DUALSTACK_ENDPOINT", str(dualstack).lower())
     access = Boto3ApiPath(Boto3Api(), target.model_copy(update={"region": region}))
     access._session = a_session()
-    access._client_config = _client_config(Boto3Api(), target, 1)
+    access._client_config = _client_config(Boto3Api(), 1)
     asked: list[str] = []
 
     def stop(request: AWSPreparedRequest, **_: object) -> None:

@@ -7,11 +7,17 @@ import pytest
 
 from configs.access_paths import MountIo
 from configs.base import Size
+from configs.block import BlockSpec
 from configs.errors import UserError
+from configs.run_record import RunIdentity
+from configs.suite import Cell, Configuration
 from configs.targets import MountTarget
+from configs.workloads import BlobWrite
+from tasks.access import mount_io
 from tasks.access.mount_io import Mounted, MountIoPath
 from tasks.access.protocol import Upload
 from tasks.lab.state import LabState
+from tasks.venues.block import run_block
 
 
 def connected(lab: LabState, config: MountIo) -> MountIoPath:
@@ -70,3 +76,35 @@ def test_other_refusals_are_left_as_they_are(mountpoint: MountIoPath) -> None:
     assert "Mountpoint" not in mountpoint.failure(PermissionError(errno.EACCES, "Permission denied")).message
     mountpoint._mounted = Mounted("nfs4", "127.0.0.1:/", "rw")
     assert "Mountpoint" not in mountpoint.failure(PermissionError(errno.EPERM, "no")).message
+
+
+@pytest.mark.parametrize(
+    ("source", "who_has_the_data"),
+    [
+        ("mountpoint-s3", "the bucket has the data when fsync returns"),
+        ("127.0.0.1:/", "fsync returns when the mount has the data, the bucket may get it later"),
+    ],
+)
+def test_a_block_of_writes_tells_who_has_the_data_by_what_is_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, who_has_the_data: str
+) -> None:
+    monkeypatch.setattr(mount_io, "mounted_at", lambda _: Mounted("fuse", source, "rw"))
+    target = MountTarget(shows="b", path=tmp_path)
+    spec = BlockSpec(
+        run=RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01"),
+        cell=Cell(
+            config_id="c",
+            workload_id="w",
+            configuration=Configuration(access_path=MountIo(), target="t"),
+            workload=BlobWrite(size=64),
+            target=target,
+        ),
+        block=0,
+        iterations=2,
+        warmup=0,
+        seed=1,
+        write_prefix="p/",
+    )
+    outcome = run_block(spec)
+    assert (outcome.status, outcome.reason) == ("measured", "")
+    assert outcome.cache_state == f"a new file each time; {who_has_the_data}"

@@ -1,5 +1,6 @@
 """Programs are found, cost what the kernel says, tell how they failed, and never outlive their runner."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def test_its_processor_time_is_counted_with_that_of_what_it_started(runner: Prog
 
 def test_an_exit_status_is_an_error_with_what_was_printed_for_it_alone(runner: ProgramRunner) -> None:
     runner.run([SHELL, "-c", "echo a warning of the one before >&2"])
-    runner.printed_errors()
+    runner.ready({})
     with pytest.raises(ProgramError) as raised:
         runner.run([SHELL, "-c", "echo wrong >&2; exit 3"])
     assert (raised.value.status, raised.value.printed) == (3, "wrong")
@@ -64,13 +65,35 @@ def test_a_program_that_is_not_there_cannot_be_started(runner: ProgramRunner) ->
         runner.run(["/no/such/program"])
 
 
+def test_what_was_printed_before_and_the_environment_are_gone_when_it_is_made_ready(
+    runner: ProgramRunner,
+) -> None:
+    runner.run([SHELL, "-c", "echo $NAME; echo a warning >&2"])
+    runner.ready({"NAME": "another"})
+    assert (runner.printed(), runner.printed_errors()) == ("", "")
+    runner.run([SHELL, "-c", "echo $NAME"])
+    assert runner.printed() == "another"
+
+
+def test_a_program_with_a_time_limit_is_ended_when_that_is_over(runner: ProgramRunner) -> None:
+    assert runner.run([SHELL, "-c", "exit 0"], limit_s=60.0).user_ns >= 0
+    with pytest.raises(ProgramError):
+        runner.run([SHELL, "-c", "exit 3"], limit_s=60.0)
+    with pytest.raises(TimeoutError, match=r"had not ended after 0\.3 s"):
+        runner.run([SHELL, "-c", "exec /bin/sleep 63"], limit_s=0.3)
+    # Waited for too: all that is left of the runner's is its guard.
+    assert {
+        child.pid for child in psutil.Process().children() if os.getpgid(child.pid) == runner._guard.pid
+    } == {runner._guard.pid}
+
+
 def test_what_a_program_left_running_ends_with_its_runner(tmp_path: Path) -> None:
     runner = ProgramRunner({})
     runner.run([SHELL, "-c", f"/bin/sleep 60 & echo $! > {tmp_path}/pid"])
     left = psutil.Process(int((tmp_path / "pid").read_text()))
     assert left.is_running()
     runner.close()
-    assert is_gone_within(left, 5.0)
+    assert is_gone_within(left, 30.0)
 
 
 def test_a_program_and_what_it_started_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
@@ -85,16 +108,16 @@ def test_a_program_and_what_it_started_end_with_a_process_that_is_killed(tmp_pat
     finally:
         measuring.kill()
         measuring.wait()
-    assert all(is_gone_within(process, 5.0) for process in started)
+    assert all(is_gone_within(process, 30.0) for process in started)
 
 
 def test_an_interrupted_wait_ends_the_program(tmp_path: Path) -> None:
     runner = ProgramRunner({})
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        interrupt = "sleep 0.2; kill -ALRM $PPID"  # this process waits by then
         with pytest.raises(KeyboardInterrupt):
-            runner.run([SHELL, "-c", f"echo $$ > {tmp_path}/pid; exec /bin/sleep 62"])
+            runner.run([SHELL, "-c", f"echo $$ > {tmp_path}/pid; {interrupt}; exec /bin/sleep 62"])
         assert is_gone_within(psutil.Process(number_in(tmp_path / "pid")), 0)
     except psutil.NoSuchProcess:
         pass  # gone before it could be looked at
@@ -121,18 +144,13 @@ def test_a_program_is_looked_for_on_the_path_then_beside_python(
     assert find_program(str(tmp_path / "nothing")) is None
 
 
-def test_starting_a_program_costs_less_than_a_few_milliseconds(runner: ProgramRunner) -> None:
-    """No launcher stands between: a Python one alone would take 10 ms."""
-    times_ms = []
-    for _ in range(20):
-        started = time.perf_counter()
-        runner.run(["/bin/true"])
-        times_ms.append((time.perf_counter() - started) * 1000)
-    assert sorted(times_ms)[5] < 5
+def test_no_launcher_stands_between_this_process_and_a_program(runner: ProgramRunner) -> None:
+    runner.run([SHELL, "-c", "echo $PPID"])
+    assert runner.printed() == str(os.getpid())
 
 
 def number_in(path: Path) -> int:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         if path.exists() and (text := path.read_text()).endswith("\n"):
             return int(text)

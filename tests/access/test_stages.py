@@ -95,7 +95,8 @@ def test_the_handshake_is_told_apart_from_the_connection(
     access.renew()
     answer = read(access)
     assert (answer.tls_ns or 0) > 38e6
-    assert 0 < (answer.connect_ns or 0) < 20e6
+    assert (answer.connect_ns or 0) > 0
+    # Were the handshake counted in both, their sum would be more than the whole.
     assert (answer.ttfb_ns or 0) > (answer.tls_ns or 0) + (answer.connect_ns or 0)
     access.close()
 
