@@ -26,6 +26,10 @@ _REGION_OF_HOST: Final = re.compile(
 )
 S3_FILES: Final = "S3 Files"
 
+_VERSION: Final = re.compile(r"[ /](?P<version>\d[\w.+-]*)")
+"""The client's own version is the first in its proof: `aws-cli/2.15.0 Python/3.11.6`."""
+_ZONE_ID: Final = re.compile(r"[a-z0-9]+-[a-z0-9]+")
+
 _MOST_FAILED: Final = 0.05
 
 Verdict = Literal["same", "differs", "not known"]
@@ -77,6 +81,11 @@ class Pair:
         if self.summary.errors > _MOST_FAILED * (self.summary.errors + succeeded):
             return "too many operations failed"
         return "" if self.ours_ns is not None else "too few samples for this quantile"
+
+    @property
+    def command(self) -> str:
+        """What moved our tree, without the reason for it; empty where it does not apply."""
+        return next((one.ours for one in self.conditions if one.name == "command"), "").partition(",")[0]
 
     def verdict(self, name: str) -> Verdict:
         """What is said of one condition; `same` where it does not apply."""
@@ -137,6 +146,7 @@ def _conditions(
         Condition("venue", source.venue, machine, "differs" if _in_lambda(source) else "not known"),
         _region(source, record, cell),
         _client(client, cell),
+        *_zone(client, cell),
         *_file_system(client, cell),
         *_command(client, cell),
         Condition("year", year, ours, "same" if year == ours else "differs"),
@@ -171,7 +181,24 @@ def _client(client: Client, cell: "CellRecord") -> Condition:
     ours = cell.proof.get("client", "not told")
     if client.version is None:
         return Condition("client", client.ran, ours, "not known")
-    return Condition("client", client.ran, ours, "same" if client.version in ours else "differs")
+    found = _VERSION.search(ours)
+    if found is None:
+        return Condition("client", client.ran, ours, "not known")
+    same = found["version"] == client.version
+    return Condition("client", client.ran, ours, "same" if same else "differs")
+
+
+def _zone(client: Client, cell: "CellRecord") -> "Iterable[Condition]":
+    """Whether a directory bucket lies in its client's zone: a suite's word for it is no proof."""
+    theirs = client.counterpart.get("target.zone")
+    if theirs is None:
+        return ()
+    bucket, own = (cell.proof.get(name, "not told") for name in ("bucket_zone", "client_zone"))
+    ours = f"bucket {bucket}, client {own}"
+    verdict: Verdict = "not known"
+    if _ZONE_ID.fullmatch(bucket) and _ZONE_ID.fullmatch(own):
+        verdict = "same" if (bucket == own) == (theirs == "same") else "differs"
+    return (Condition("zone", f"{theirs} zone", ours, verdict),)
 
 
 def _file_system(client: Client, cell: "CellRecord") -> "Iterable[Condition]":

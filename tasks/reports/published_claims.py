@@ -59,21 +59,34 @@ def _published(source: "Source") -> "Iterator[tuple[Figure, Figure]]":
                     yield above, below
 
 
-def _ours(found: "Sequence[Pair]", above: "Figure", below: "Figure") -> "Iterator[tuple[Pair, Pair]]":
-    for mine in found:
-        for other in found:
-            if (mine.figure, other.figure) == (above, below) and (
-                mine.cell.workload_id == other.cell.workload_id
-            ):
-                yield mine, other
+def _ours(found: "Sequence[Pair]", above: "Figure", below: "Figure") -> "list[tuple[Pair, Pair]]":
+    """Ours of one workload; those of unlike commands only beside cells that have no other to stand beside."""
+    both = [
+        (mine, other)
+        for mine in found
+        for other in found
+        if (mine.figure, other.figure) == (above, below) and mine.cell.workload_id == other.cell.workload_id
+    ]
+    with_like = {other.cell.cell_id for mine, other in both if mine.command == other.command}
+    return [
+        (mine, other)
+        for mine, other in both
+        if mine.command == other.command or other.cell.cell_id not in with_like
+    ]
 
 
 def _same_statistic(mine: "Pair", other: "Pair") -> str:
     reason = mine.why_no_time or other.why_no_time
     if reason or mine.ours_ns is None or not other.ours_ns:
         return f"{wording.NONE} {reason}"
-    unlike = "" if mine.verdict("data") == "same" else ", of unlike data"
-    return f"{wording.three_digits(mine.ours_ns / other.ours_ns)}{unlike}"
+    unlike_data = "" if mine.verdict("data") == "same" else ", of unlike data"
+    return f"{wording.three_digits(mine.ours_ns / other.ours_ns)}{unlike_data}{_unlike_commands(mine, other)}"
+
+
+def _unlike_commands(mine: "Pair", other: "Pair") -> str:
+    if mine.command == other.command:
+        return ""
+    return f", of unlike commands ({mine.command}, {other.command})"
 
 
 def _by_block(report: "Report", mine: "Pair", other: "Pair") -> str:
@@ -81,7 +94,9 @@ def _by_block(report: "Report", mine: "Pair", other: "Pair") -> str:
     if mine.why_no_time or other.why_no_time or above is None or below is None:
         return wording.NONE
     ratio = ratio_by_block(above, below, mine.figure.stage)
-    return wording.NONE if ratio is None else wording.comparison(ratio)
+    if ratio is None:
+        return wording.NONE
+    return wording.comparison(ratio) + _unlike_commands(mine, other)
 
 
 def _series(report: "Report", pair: "Pair") -> "Series | None":

@@ -30,6 +30,7 @@ _SIGNS: Final = (
     "ratio: below 1 is faster; geometric mean of ratios of p50, paired by block, with a 95 % t interval.",
     "Of twenty such intervals between configurations that are equal, one misses 1 by chance.",
     "A stage's p50 is of the operations in which it happened; first byte counts from the operation's start.",
+    "A stage has a ratio where it happened in at least half of the operations of both configurations.",
 )
 _INCOMPLETE: Final = (
     "INCOMPLETE: this run ended before it could write its record. Below is what it had measured until then; "
@@ -106,7 +107,8 @@ def _data_section(record: "RunRecord") -> Section:
 
 
 def _held(dataset: "DatasetRecord") -> str:
-    held = wording.counts(dataset.objects, dataset.records or None, dataset.size_bytes)
+    noun = "object" if dataset.kind == "blobs" else "file"
+    held = wording.counts(dataset.objects, dataset.records or None, dataset.size_bytes, of=noun)
     seed = "" if dataset.seed is None else f", seed {dataset.seed}"
     source = f", from {dataset.source}" if dataset.source else ""
     return wording.printable(held + seed + source)
@@ -164,7 +166,11 @@ def _harness_table(record: "RunRecord") -> Table:
         else (
             ("Smallest step of the clock", wording.short_duration(cost.timer_resolution_ns)),
             ("Timing nothing, p50: part of every sample", wording.short_duration(cost.timed_nothing_ns)),
-            ("Between two operations, checks included", wording.short_duration(cost.loop_gap_ns)),
+            (
+                "Between two operations, checks included",
+                # No block had two of them: then there is nothing between, and not a time of 0.
+                wording.short_duration(cost.loop_gap_ns) if cost.loop_gap_ns else wording.NONE,
+            ),
             ("Share of one processor while measuring", wording.share(cost.cpu_share, 1)),
         )
     )

@@ -77,7 +77,7 @@ def _median_table(what: str, stages: "Mapping[str, Mapping[str, Distribution]]",
     rows = [
         (
             config_id,
-            *(wording.quantile(mine[stage].p50) if stage in mine else wording.NONE for stage in shown),
+            *(_median(mine[stage], mine["total_ns"].n) if stage in mine else wording.NONE for stage in shown),
         )
         for config_id, mine in stages.items()
     ]
@@ -86,6 +86,11 @@ def _median_table(what: str, stages: "Mapping[str, Mapping[str, Distribution]]",
         header=("Configuration", *(wording.STAGE_NAMES[stage] for stage in shown)),
         rows=tuple(rows),
     )
+
+
+def _median(stage: "Distribution", operations: int) -> str:
+    """A stage's p50, with its n where it did not happen in every operation."""
+    return wording.quantile(stage.p50) + (f", n {stage.n:,}" if stage.n != operations else "")
 
 
 def _mean_table(what: str, stages: "Mapping[str, Mapping[str, Distribution]]") -> Table:
@@ -125,7 +130,7 @@ def _ratio_table(report: "Report", workload_id: str) -> Table:
     )
     of_processor = any(ratio.stage in PROCESSOR_STAGES for ratio in ratios)
     return Table(
-        title=f"Stages relative to {baseline}: below 1 is faster{', of processor time less' * of_processor}",
+        title=f"Stages relative to {baseline}: below 1 is faster{' (CPU: less of it)' * of_processor}",
         header=("Configuration", "stage", "ratio of p50"),
         rows=tuple(rows),
         prose=frozenset({1, 2}),

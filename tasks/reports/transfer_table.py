@@ -9,22 +9,29 @@ from tasks.reports.stage_tables import by_configuration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasks.stats.series import Series
     from tasks.stats.summary_types import Distribution, Summary
 
 TRANSFERS: Final = ("read", "write", "first_read", "upload", "download", "upload_tree", "download_tree")
 """Operations that move bytes and do little else: scans gunzip and parse as well, a lag is no transfer."""
 
-_COLUMNS: Final = ("MB/s", "real", "user CPU", "system CPU", "start-up", "share")
+_PROCESSOR: Final = {"user CPU, ms": "user_ns", "system CPU, ms": "system_ns"}
+_SHARE: Final = "start-up by real"
+_COLUMNS: Final = ("MB/s", "real, ms", *_PROCESSOR, "start-up, ms", _SHARE)
+_THROUGHPUT: Final = "throughput (size by time, 1 MB = 10⁶ bytes)"
+_REAL: Final = "wall (real) and processor (CPU) time"
+_START_UP: Final = "start-up of the client"
 
-_PROCESSOR: Final = {"user CPU": "user_ns", "system CPU": "system_ns"}
 
-
-def transfer_table(summaries: "Sequence[Summary]") -> Table:
+def transfer_table(summaries: "Sequence[Summary]", series: "Sequence[Series]") -> Table:
     """One row for each configuration of a workload; columns of what happened nowhere are left out.
 
     Args:
         summaries: those of one workload, all operations and stages.
+        series: those of the same workload.
     """
+    if any(one.together for one in series):
+        return _together_table([one for one in series if one.operation in TRANSFERS])
     moved = [summary for summary in summaries if summary.operation in TRANSFERS]
     sizes = {summary.config_id: summary.size_bytes for summary in moved}
     started = by_configuration([summary for summary in summaries if summary.operation == "start_up"])
@@ -34,11 +41,39 @@ def transfer_table(summaries: "Sequence[Summary]") -> Table:
     }
     kept = [name for name in _COLUMNS if any(name in cells for cells in rows.values())]
     return Table(
-        title="At p50: throughput (size by time, MB = 10⁶ bytes), times in ms, start-up by the whole time",
+        title=_title(kept),
         header=("Configuration", *kept),
         rows=tuple(
             (config_id, *(cells.get(name, wording.NONE) for name in kept))
             for config_id, cells in (rows if kept else {}).items()
+        ),
+    )
+
+
+def _title(kept: "Sequence[str]") -> str:
+    """What stands in the columns that are there."""
+    parts = (
+        (_THROUGHPUT, "MB/s" in kept),
+        (_REAL, any(name in kept for name in _PROCESSOR)),
+        (_START_UP, _SHARE in kept),
+    )
+    return f"At p50: {', '.join(text for text, is_there in parts if is_there)}"
+
+
+def _together_table(series: "Sequence[Series]") -> Table:
+    """What several threads moved together; the time of one operation tells nothing of that."""
+    return Table(
+        title="Throughput of all threads together: bytes of a block by its wall time, median over blocks",
+        header=("Configuration", "threads", "blocks", "MB/s (10⁶ bytes)"),
+        rows=tuple(
+            (
+                one.config_id,
+                f"{one.together.threads:,}",
+                f"{len(one.together.bytes_per_s):,}",
+                wording.three_digits(median / 1e6),
+            )
+            for one in series
+            if one.together and (median := one.together.median_bytes_per_s) is not None
         ),
     )
 
@@ -53,9 +88,9 @@ def _cells(
     cells |= {name: wording.quantile(figures.p50) for name, figures in processor.items()}
     if start_up is not None:
         cells |= {
-            "start-up": wording.quantile(start_up.p50),
-            "share": wording.share_of_quantiles(start_up.p50, real),
+            "start-up, ms": wording.quantile(start_up.p50),
+            _SHARE: wording.share_of_quantiles(start_up.p50, real),
         }
     if processor or start_up is not None:
-        cells["real"] = wording.quantile(real)
+        cells["real, ms"] = wording.quantile(real)
     return cells

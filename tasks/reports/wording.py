@@ -117,9 +117,9 @@ def errors(failed: int, succeeded: int) -> str:
     return f"{failed:,} ({share(failed, failed + succeeded)})" if failed else "0"
 
 
-def counts(files: int | None, records: int | None, size_bytes: int | None) -> str:
-    """What an operation or a dataset held: `55 files, 2,900 records, 421,346 bytes`."""
-    parts = ((files, "file"), (records, "record"), (size_bytes, "byte"))
+def counts(files: int | None, records: int | None, size_bytes: int | None, *, of: str = "file") -> str:
+    """What an operation or a dataset held: `55 files, 2,900 records, 421,346 bytes`; `of` names the first."""
+    parts = ((files, of), (records, "record"), (size_bytes, "byte"))
     known = [f"{value:,} {noun}{'' if value == 1 else 's'}" for value, noun in parts if value is not None]
     return ", ".join(known) or "no counts"
 

@@ -38,7 +38,7 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     for operation in dict.fromkeys(summary.operation for summary in mine):
         summaries = [summary for summary in mine if summary.operation == operation]
         tables += _operation_tables(report, workload_id, operation, summaries)
-    tables.append(transfer_table(mine))
+    tables.append(transfer_table(mine, [one for one in report.series if one.workload_id == workload_id]))
     agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
     return Section(
         heading=f"Workload {workload_id}",
@@ -151,12 +151,13 @@ def _sentences(
 
 
 def _cache_states(report: "Report", workload_id: str) -> tuple[str, ...]:
-    """What each configuration's times hold of caches: unlike states are no fair comparison of services."""
-    cells = report.record.cells if report.record else ()
+    """What times hold of caches, once for all that share it: unlike states are no fair comparison."""
+    sharing: dict[str, list[str]] = {}
+    for cell in report.record.cells if report.record else ():
+        if cell.workload_id == workload_id and cell.status == "measured" and cell.cache_state:
+            sharing.setdefault(cell.cache_state, []).append(cell.config_id)
     return tuple(
-        wording.printable(f"{cell.config_id}: {cell.cache_state}.")
-        for cell in cells
-        if cell.workload_id == workload_id and cell.status == "measured" and cell.cache_state
+        wording.printable(f"{', '.join(config_ids)}: {state}.") for state, config_ids in sharing.items()
     )
 
 

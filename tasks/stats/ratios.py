@@ -8,6 +8,9 @@ over-powered on correlated samples and gives no ratio.
 Only operations that succeeded have a time, so that a ratio is one of survivors. Where at most 5 % failed,
 that moves p50 little: had all of them been the slowest, p50 of all would be the survivors' 52.6th
 percentile at the most. Where more failed, on either side, no ratio is given.
+
+Nor is one of a stage that happened in fewer than half of the operations of either side: a connection that
+one operation in 600 opened has a time, and says nothing of the 600.
 """
 
 from dataclasses import dataclass
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 _MOST_FAILED_PERCENT: Final = 5
+_LEAST_HAPPENED_PERCENT: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +146,13 @@ def _ratios(one: Series, baseline: Series) -> list[Ratio]:
 
 
 def ratio_by_block(one: Series, baseline: Series, stage: str = "total_ns") -> Ratio | None:
-    """The ratio of two series' p50 of one stage, paired by block; None where no block has both.
+    """The ratio of two series' p50 of one stage, paired by block.
 
-    Whether the two may be compared is for the caller to say.
+    None where no block has both, or where the stage is rare on either side. Whether the two may be compared
+    is for the caller to say.
     """
+    if _is_rare(one, stage) or _is_rare(baseline, stage):
+        return None
     mine, theirs = block_medians_ns(one, stage), block_medians_ns(baseline, stage)
     pairs = [
         (mine[block], theirs[block])
@@ -166,6 +173,13 @@ def ratio_by_block(one: Series, baseline: Series, stage: str = "total_ns") -> Ra
         high=high,
         blocks=len(pairs),
     )
+
+
+def _is_rare(series: Series, stage: str) -> bool:
+    """Whether a stage happened in fewer than half of the operations that count."""
+    column = series.stage_ns.get(stage)
+    happened = 0 if column is None else int(np.count_nonzero(column != NULL))
+    return 100 * happened < _LEAST_HAPPENED_PERCENT * series.n
 
 
 def _interval(logs: list[float]) -> tuple[float | None, float | None]:

@@ -43,7 +43,7 @@ print(json.dumps(facts | {"page": len(text), "added_mib": peak_mib() - imported_
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    """Five blocks of reads, each of an object of its own; one in a hundred failed in its own words."""
+    """Five blocks of reads by 64 threads, an object each; one in a hundred failed in its own words."""
     noise = np.random.default_rng(1)
     total_ns = (1e6 * noise.lognormal(0, 0.3, ROWS)).astype(np.int64)
     place = np.arange(ROWS)
@@ -59,6 +59,8 @@ def stored(tmp_path: Path) -> Path:
         "object_key": pa.array(np.char.add("s3bench/blobs/1k/", place.astype(str))),
         "warmup": pa.array(place < 100),
         "block": pa.array((place // (ROWS // 5)).astype(np.int32)),
+        "worker": pa.array((place % 64).astype(np.int32)),
+        "started_us": pa.array(1_767_232_800_000_000 + 20 * place),
         "size_bytes": pa.array(np.full(ROWS, 1024)),
         "read_ns": pa.array(total_ns - 200),
         "total_ns": pa.array(total_ns),

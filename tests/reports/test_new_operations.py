@@ -99,6 +99,7 @@ def test_processor_time_has_a_ratio_that_is_called_no_speed(run: "Run") -> None:
     with_cells(run)
     found = tables(document(reported(run)), "Workload up")
     (ratios,) = (table for title, table in found.items() if title.startswith("Stages relative to cli"))
+    assert ratios.title == "Stages relative to cli: below 1 is faster (CPU: less of it)"
     said = {row[1]: row[2].rpartition(", ")[2] for row in ratios.rows}
     assert said == {"user CPU": "more", "system CPU": "no difference seen", "total": "faster"}
     assert not any(title.startswith("Stages of") for title in found), "processor time is no stage"
@@ -114,7 +115,12 @@ def test_throughput_processor_time_and_start_up_stand_beside_the_transfer(run: "
     (beside,) = (
         table for title, table in tables(document(reported(run)), "Workload up").items() if "At p50" in title
     )
-    assert beside.header == ("Configuration", "MB/s", "real", "user CPU", "system CPU", "start-up", "share")
+    assert beside.title == (
+        "At p50: throughput (size by time, 1 MB = 10⁶ bytes), wall (real) and processor (CPU) time, "
+        "start-up of the client"
+    )
+    assert beside.header[1:4] == ("MB/s", "real, ms", "user CPU, ms")
+    assert beside.header[4:] == ("system CPU, ms", "start-up, ms", "start-up by real")
     assert beside.rows == (
         ("cli", "20.0", "500", "300", "50.0", "200", "40.0 %"),
         ("sdk", "100", "–", "–", "–", "–", "–"),
@@ -131,6 +137,35 @@ def test_throughput_of_too_few_transfers_is_in_brackets(run: "Run", n: int, show
         table for title, table in tables(document(reported(run)), "Workload up").items() if "At p50" in title
     )
     assert beside.rows[0][1] == shown
+    assert beside.title == "At p50: throughput (size by time, 1 MB = 10⁶ bytes)", "no word of absent columns"
+
+
+def test_throughput_of_several_threads_is_what_they_moved_together_by_the_wall_time(run: "Run") -> None:
+    """64 threads, an operation of 90 ms each, started within 10 ms: 64 MB in 100 ms."""
+    run.rows = [
+        {**row, "block": block, "worker": thread, "started_us": 1_767_232_800_000_000 + 10_000 * (thread > 0)}
+        for block in range(3)
+        for thread, row in enumerate(rows(run, "sdk", "read", "read", [90.0] * 64, size_bytes=10**6))
+    ]
+    with_cells(run)
+    found = tables(document(reported(run)), "Workload read")
+    (table,) = (table for title, table in found.items() if "hroughput" in title)
+    assert table.title.startswith("Throughput of all threads together")
+    assert table.header == ("Configuration", "threads", "blocks", "MB/s (10⁶ bytes)")
+    assert table.rows == (("sdk", "64", "3", "640"),)
+
+
+def test_a_stage_that_hardly_ever_happened_is_shown_with_its_n_and_has_no_ratio(run: "Run") -> None:
+    run.rows = [
+        *rows(run, "one", "read", "read", many(10), ttfb_ns=4 * MS),
+        *rows(run, "two", "read", "read", many(20), ttfb_ns=8 * MS),
+    ]
+    run.rows[0]["connect_ns"] = run.rows[100]["connect_ns"] = MS
+    with_cells(run)
+    found = tables(document(reported(run)), "Workload read")
+    assert found["Stages of one read, p50 in ms"].rows[0][1:3] == ("(1.00), n 1", "4.00")
+    (ratios,) = (table for title, table in found.items() if title.startswith("Stages relative to one"))
+    assert [row[1] for row in ratios.rows] == ["first byte", "total"]
 
 
 def test_scans_and_lags_have_no_throughput(run: "Run") -> None:

@@ -194,6 +194,25 @@ def test_what_measuring_cost_and_where_the_time_went_are_shown(run: "Run") -> No
         assert re.search(line, shown), line
 
 
+def test_where_no_block_had_two_operations_there_is_no_time_between_them(run: "Run") -> None:
+    assert run.record.harness is not None
+    harness = run.record.harness.model_copy(update={"loop_gap_ns": 0})
+    run.record = run.record.model_copy(update={"harness": harness})
+    assert re.search(r"Between two operations, checks included +–\n", _shown(_report(run)))
+
+
+def test_a_cache_state_that_several_share_is_told_once(run: "Run") -> None:
+    cells = tuple(cell.model_copy(update={"cache_state": "warm"}) for cell in run.record.cells)
+    run.record = run.record.model_copy(update={"cells": cells})
+    assert _shown(_report(run)).count("\nboto3_standard, mount_rclone: warm.\n") == 3
+
+
+def test_blobs_are_objects_and_logs_are_files(run: "Run") -> None:
+    shown = _shown(_report(run))
+    assert "106 objects, 6,946,816 bytes, seed 7" in shown
+    assert "55 files, 2,900 records, 421,346 bytes, from ../logs" in shown
+
+
 def test_a_run_that_measured_nothing_says_so(run: "Run") -> None:
     run.rows.clear()
     run.record = run.record.model_copy(update={"harness": None})

@@ -70,6 +70,21 @@ def test_every_stage_of_a_scan_has_its_ratio_and_its_files_have_none(table: Tabl
 
 
 @pytest.mark.parametrize(
+    ("happened", "stages"),
+    [((50, 100), ["connect_ns", "total_ns"]), ((49, 100), ["total_ns"]), ((100, 49), ["total_ns"])],
+)
+def test_a_stage_has_a_ratio_where_it_happened_in_half_of_the_operations_of_both(
+    table: Table, happened: tuple[int, int], stages: list[str]
+) -> None:
+    rows = [
+        {"config_id": config_id, "block": i % 5, "total_ns": 100, "connect_ns": 10 if i < count else None}
+        for config_id, count in zip("ab", happened, strict=True)
+        for i in range(100)
+    ]
+    assert [ratio.stage for ratio in _compared(table(rows)).ratios] == stages
+
+
+@pytest.mark.parametrize(
     ("values", "reason"),
     [
         ({"size_bytes": 2}, "unlike bytes: 2, baseline 1"),
