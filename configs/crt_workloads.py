@@ -28,11 +28,11 @@ from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
 from configs.base import Model, Size
 from configs.datasets import Blobs
 from configs.errors import UserError
+from configs.kinds import CRT_BENCHMARK
 from configs.mistakes import explain
 from configs.overlays import Stack
 from configs.workloads import BlobRead, BlobWrite, FileDownload, FileUpload, LeftOut, WorkloadConfig
 
-KIND: Final = "crt_benchmark"
 _VERSION: Final = 2
 _LARGEST_FILE_BYTES: Final = 64 * 1024**2  # the largest that ships, of 50,000 files, has 7 MB
 _MOST_OPERATIONS: Final = 10_000_000
@@ -122,7 +122,7 @@ def with_counterparts(stack: Stack) -> dict[str, object]:
     datasets = values.get("datasets") or {}
     made_datasets = dict(datasets) if isinstance(datasets, Mapping) else None
     for name, value in workloads.items():
-        if not isinstance(value, Mapping) or value.get("kind") != KIND:
+        if not isinstance(value, Mapping) or value.get("kind") != CRT_BENCHMARK:
             continue
         found = _counterpart_in(stack, name, value)
         made_workloads[name] = found.workload

@@ -16,6 +16,10 @@ Steps = Sequence[str]
 """The keys from the top of a document to a value."""
 
 
+_CLOSED_BY_A_CHARACTER = frozenset({"flow mapping", "flow sequence", "quoted scalar"})
+"""What ruamel says that it was reading, of which a forgotten end is noticed later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A mapping, and where it comes from."""
@@ -56,8 +60,10 @@ def read_document(path: Path, what: str, keys: Steps) -> Document:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UserError(f"{path}: the {what} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: this is no {what}: it is no text file in UTF-8") from error
     return parse_document(text, str(path), what, keys, path.parent)
 
 
@@ -70,10 +76,7 @@ def parse_document(text: str, where: str, what: str, keys: Steps, folder: Path) 
     try:
         content = YAML(typ="rt").load(StringIO(text))
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark else ""
-        message = f"{where}{line}: this is no valid YAML: {error.problem or error.context}"
-        raise UserError(message) from error
+        raise UserError(f"{where}{_no_yaml(error)}") from error
     except (YAMLError, ValueError) as error:  # a character or a tagged value that YAML does not allow
         message = f"{where}: this is no valid YAML: {' '.join(str(error).split())}"
         raise UserError(message) from error
@@ -82,6 +85,21 @@ def parse_document(text: str, where: str, what: str, keys: Steps, folder: Path) 
     if not isinstance(content, CommentedMap):
         raise UserError(f"{where}: a {what} is a mapping with the keys {', '.join(keys)}")
     return Document(where, content, folder)
+
+
+def _no_yaml(error: MarkedYAMLError) -> str:
+    """The line and what is wrong there.
+
+    What is open to the end of the text, or to what cannot be in it, is wrong where it begins: a bracket that
+    was not closed is noticed lines below.
+    """
+    begin, noticed = error.context_mark, error.problem_mark
+    problem = error.problem or error.context
+    opened = (error.context or "").removeprefix("while parsing a ").removeprefix("while scanning a ")
+    if begin and noticed and begin.line < noticed.line and opened in _CLOSED_BY_A_CHARACTER:
+        return f":{begin.line + 1}: this is no valid YAML: the {opened} that begins here: {problem} in line {noticed.line + 1}"
+    mark = noticed or begin
+    return f"{f':{mark.line + 1}' if mark else ''}: this is no valid YAML: {problem}"
 
 
 def _plain(node: Any, made: dict[int, Any]) -> Any:

@@ -28,6 +28,8 @@ class Problem:
 
     place: tuple[str, ...]
     message: str
+    missing: bool = False
+    """Whether it is for the user to give, and nothing that is written is wrong."""
 
 
 class UnfitPartsError(ValueError):
@@ -49,16 +51,33 @@ def _target_problems(suite: "Suite") -> Iterator[Problem]:
     for name, target in suite.targets.items():
         place = ("targets", name)
         if isinstance(target, MountTarget):
-            if not isinstance(suite.targets.get(target.shows), BucketTarget | DirectoryBucketTarget):
-                message = f"{target.shows!r} is not a bucket among the targets"
-                yield Problem((*place, "shows"), message)
+            yield from _mount_problems(suite, place, target)
         elif suite.lab is True and not isinstance(target, BucketTarget):
             message = f"the plain lab has no {target.kind}: write lab: aws-shaped"
             yield Problem((*place, "kind"), message)
         if not suite.lab and target.kind in MUST_BE_GIVEN:
             key, message = MUST_BE_GIVEN[target.kind]
             if getattr(target, key) is None:
-                yield Problem((*place, key), message)
+                yield Problem((*place, key), message, missing=True)
+
+
+def _mount_problems(suite: "Suite", place: tuple[str, ...], target: MountTarget) -> Iterator[Problem]:
+    bucket = suite.targets.get(target.shows)
+    if not isinstance(bucket, BucketTarget | DirectoryBucketTarget):
+        yield Problem((*place, "shows"), f"{target.shows!r} is not a bucket among the targets")
+    elif suite.lab and target.root_prefix:
+        message = "the lab mounts the whole bucket: leave root_prefix out, or write '' in an overlay"
+        yield Problem((*place, "root_prefix"), message)
+    elif not f"{bucket.prefix}/".startswith(target.root_prefix):
+        message = (
+            f"what lies below {bucket.prefix}/ in target {target.shows!r} would not be on a mount whose root "
+            f"stands for {target.root_prefix}: give a prefix that begins with it, such as "
+            f"targets.{target.shows}.prefix: {target.root_prefix}{bucket.prefix}"
+        )
+        yield Problem((*place, "root_prefix"), message)
+    if suite.lab and target.path is not None:
+        message = "the lab says where it is mounted: leave path out, or write null in an overlay"
+        yield Problem((*place, "path"), message)
 
 
 def _configuration_problems(suite: "Suite") -> Iterator[Problem]:
@@ -72,11 +91,15 @@ def _configuration_problems(suite: "Suite") -> Iterator[Problem]:
             yield Problem((*place, "target"), f"{configuration.target!r} is not among the targets")
         elif target.kind not in access_path.serves:
             message = (
-                f"{access_path.kind} reaches a {' or a '.join(access_path.serves)}, "
-                f"but target {configuration.target!r} is a {target.kind}"
+                f"{access_path.kind} reaches {' or '.join(map(_one, access_path.serves))}, "
+                f"but target {configuration.target!r} is {_one(target.kind)}"
             )
             yield Problem((*place, "target"), message)
         yield from _ability_problems(suite, (*place, "workloads"), configuration)
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _ability_problems(

@@ -9,15 +9,20 @@ from pydantic_core import ErrorDetails
 
 from configs.base import IDENTIFIER_PATTERN, Model
 from configs.fitness import UnfitPartsError
+from configs.kinds import no_such_kind
 from configs.overlays import Stack, suggestion
 from configs.suite import Suite
 from configs.targets import MUST_BE_GIVEN
+from configs.workloads import NOT_FOR_SUITES
 
 LAB_OVERLAYS = "lab"
 """The folder beside suites that holds what lays each of them into the local lab."""
 
 _PLACEHOLDER = "FILL-IN"
 """How a value ends that a suite ships with and that is none."""
+
+_WRONG_KINDS = frozenset({"union_tag_invalid", "union_tag_not_found", NOT_FOR_SUITES})
+"""Types of pydantic's errors."""
 
 
 def lab_overlay(suite: Path) -> Path:
@@ -44,10 +49,14 @@ def _lines(details: ErrorDetails, stack: Stack, model: type[Model], at: tuple[st
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, UnfitPartsError):
         return [
-            _at(problem.place, stack) + problem.message + _how_to_fill_in(problem.place, stack)
+            _at(problem.place, stack)
+            + problem.message
+            + (_how_to_fill_in(problem.place, stack) if problem.missing else "")
             for problem in cause.problems
         ]
     path = (*at, *_path(details["loc"], _below(stack.values, at)))
+    if details["type"] in _WRONG_KINDS:
+        return [_at((*path, "kind"), stack) + no_such_kind(path[0], _below(stack.values, (*path, "kind")))]
     return [_at(path, stack) + _what_is_wrong(details, path, stack, model) + _how_to_fill_in(path, stack)]
 
 

@@ -107,12 +107,13 @@ def setting_document(setting: str, below: Stack) -> Document:
         raise UserError(f"--set {setting}: write it as --set path.to.key=value")
     node: object = below.values
     for number, step in enumerate(path[:-1]):
-        here = node.get(step) if isinstance(node, Mapping) else None
-        if not isinstance(here, Mapping):
+        through = ".".join(path[: number + 1])
+        if not isinstance(node, Mapping) or step not in node:
             known = [str(key) for key in node] if isinstance(node, Mapping) else []
-            through = ".".join(path[: number + 1])
             raise UserError(f"{where}: the suite has no {through}{suggestion(step, known)}")
-        node = here
+        node = node[step]
+        if not isinstance(node, Mapping):
+            raise UserError(f"{where}: {through} is no mapping: no key lies below it")
     content: object = _scalar(text.strip(), where)
     for step in reversed(path):
         content = CommentedMap({step: content})
@@ -135,7 +136,12 @@ def suggestion(key: str, known: Iterable[str], taken: Iterable[str] = ()) -> str
     """What else a wrong key may have meant, to be put behind a message."""
     held = set(taken) - {key}
     free = [name for name in known if name not in held]
-    near = difflib.get_close_matches(key, free, n=1)
+    near = nearest(key, free)
     if near:
-        return f"; did you mean {near[0]!r}?"
+        return f"; did you mean {near!r}?"
     return f"; known here: {', '.join(known)}" if known else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The one of the known words that a wrong one looks like; empty where it looks like none."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1)), "")

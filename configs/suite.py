@@ -3,7 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, PositiveFloat, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    PositiveFloat,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
 from configs.access_paths import AccessPathConfig
 from configs.base import Identifier, Model, Seed
@@ -92,6 +100,14 @@ class Suite(Model):
     datasets: dict[Identifier, DatasetConfig] = {}
     configurations: Annotated[dict[Identifier, Configuration], Field(min_length=1)]
     workloads: Annotated[dict[Identifier, WorkloadConfig], Field(min_length=1)]
+
+    @field_validator("lab", mode="wrap")
+    @classmethod
+    def _is_a_lab(cls, given: object, handler: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return handler(given)
+        except ValidationError as error:  # one for each type that it is not
+            raise ValueError("write true, false or aws-shaped") from error
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> "Suite":
@@ -195,8 +211,8 @@ class Suite(Model):
         return self._changed(configurations=kept, baseline=baseline)
 
     def with_targets(self, targets: dict[str, TargetConfig]) -> "Suite":
-        """The same suite with its targets filled in."""
-        return self._changed(targets=targets)
+        """The same suite with its targets filled in by the lab, which gives what nobody may write there."""
+        return self.model_copy(update={"targets": targets})
 
     def _changed(self, **fields: object) -> "Suite":
         return type(self).model_validate({**dict(BaseModel.__iter__(self)), **fields})

@@ -1,8 +1,10 @@
 """What is done and timed. Repeats are per cell and run, and are spread over the run's blocks."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
+from pydantic_core import PydanticCustomError
 
 from configs.access_paths import Ability
 from configs.base import Identifier, Model, Size
@@ -136,6 +138,10 @@ class SyncLag(_OneByOne):
     warmup: NonNegativeInt = 0
 
 
+NOT_FOR_SUITES: Final = "not_for_suites"
+"""The type of pydantic's error where a suite names a kind that only we make."""
+
+
 class LeftOut(Model):
     """A workload of a file that others wrote, which has no counterpart here: its cells are skipped.
 
@@ -150,6 +156,13 @@ class LeftOut(Model):
     kind: Literal["left_out"] = "left_out"
     reason: str
     """Why, in words that name the file."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_not_written(cls, given: object) -> object:
+        if isinstance(given, Mapping) and "kind" in given:
+            raise PydanticCustomError(NOT_FOR_SUITES, "suites do not write it")
+        return given
 
 
 ReadingWorkload = BlobRead | CloudTrailScan | FirstRequest | FileDownload | TreeDownload
