@@ -5,7 +5,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from configs.base import Model, Size
-from configs.targets import BUCKET_KINDS
+from configs.targets import (
+    BUCKET_KINDS,
+    AcceleratedBucketTarget,
+    BucketTarget,
+    DirectoryBucketTarget,
+    TargetConfig,
+)
 
 Requests = Literal["one_per_object", "hidden", "none"]
 """How many requests reach the service: `hidden` ones are a mount's own, which nobody can count beforehand."""
@@ -124,3 +130,26 @@ class NoOp(Model):
 AccessPathConfig = Annotated[
     Boto3Api | MountIo | Obstore | TransferManager | AwsCli | S5cmd | NoOp, Field(discriminator="kind")
 ]
+
+
+def why_unsupported(access_path: AccessPathConfig, target: TargetConfig) -> str:
+    """Why a client cannot measure a target that it serves; empty where nothing written here keeps it."""
+    match access_path, target:
+        case TransferManager(engine="crt"), BucketTarget(endpoint_url=str(url)) if url.startswith("http:"):
+            return (
+                f"boto3's CRT engine speaks TLS alone, and {url} does not: "
+                "measure it at Amazon S3, or in the AWS-shaped lab (lab: aws-shaped)"
+            )
+        case TransferManager(engine="crt"), AcceleratedBucketTarget():
+            return (
+                "boto3 gives its CRT engine no accelerate setting, so that its requests would go to the "
+                "regional host: write engine: classic for Transfer Acceleration"
+            )
+        case TransferManager(engine="crt"), DirectoryBucketTarget(sessions=False):
+            return (
+                "boto3's CRT engine signs for a directory bucket with a session always: "
+                "write sessions: true, or engine: classic"
+            )
+        case Obstore(), DirectoryBucketTarget(sessions=False):
+            return "obstore signs for directory buckets with a session only: use boto3_api, or sessions: true"
+    return ""

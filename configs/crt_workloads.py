@@ -145,7 +145,8 @@ def _counterpart_in(stack: Stack, name: str, value: Mapping[str, object]) -> Cou
         return counterpart_of(benchmark, file)
     except (OSError, UnicodeDecodeError) as error:
         place = f"{document.where}:{line}" if line else document.where
-        message = f"{place}: workloads.{name}.file: {file} cannot be read: {error}"
+        why = "it is no text file in UTF-8" if isinstance(error, UnicodeDecodeError) else error
+        message = f"{place}: workloads.{name}.file: {file} cannot be read: {why}"
         raise UserError(message) from error
 
 

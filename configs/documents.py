@@ -97,7 +97,8 @@ def _no_yaml(error: MarkedYAMLError) -> str:
     problem = error.problem or error.context
     opened = (error.context or "").removeprefix("while parsing a ").removeprefix("while scanning a ")
     if begin and noticed and begin.line < noticed.line and opened in _CLOSED_BY_A_CHARACTER:
-        return f":{begin.line + 1}: this is no valid YAML: the {opened} that begins here: {problem} in line {noticed.line + 1}"
+        problem = f"the {opened} that begins here: {problem} in line {noticed.line + 1}"
+        noticed = begin
     mark = noticed or begin
     return f"{f':{mark.line + 1}' if mark else ''}: this is no valid YAML: {problem}"
 

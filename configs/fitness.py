@@ -70,9 +70,8 @@ def _mount_problems(suite: "Suite", place: tuple[str, ...], target: MountTarget)
         yield Problem((*place, "root_prefix"), message)
     elif not f"{bucket.prefix}/".startswith(target.root_prefix):
         message = (
-            f"what lies below {bucket.prefix}/ in target {target.shows!r} would not be on a mount whose root "
-            f"stands for {target.root_prefix}: give a prefix that begins with it, such as "
-            f"targets.{target.shows}.prefix: {target.root_prefix}{bucket.prefix}"
+            f"a mount whose root stands for {target.root_prefix} does not show {bucket.prefix}/, below which "
+            f"all of ours lies: correct it, or let targets.{target.shows}.prefix begin with it"
         )
         yield Problem((*place, "root_prefix"), message)
     if suite.lab and target.path is not None:

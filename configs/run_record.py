@@ -36,6 +36,8 @@ class CellRecord(Model):
     """What was observed of the client, host or mount that really ran."""
     parameters: dict[str, str] = {}
     """What the suite asked for, flat: `workload.read_mode`, `access_path.engine`, `target.kind` …"""
+    added_delay_ms: float | None = None
+    """What the AWS-shaped lab adds each time for the host that was asked; None elsewhere, or if not known."""
 
     @property
     def cell_id(self) -> str:

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from configs.access_paths import AccessPathConfig
+from configs.access_paths import AccessPathConfig, why_unsupported
 from configs.base import Identifier, Model, Seed
 from configs.datasets import CloudTrailCopied, CloudTrailGenerated, DatasetConfig, FileTree
 from configs.errors import UserError
@@ -67,6 +67,11 @@ class Cell(Model):
         if found is None:
             raise TypeError(self.cell_id)  # a suite fills it in for every mount
         return found
+
+    @property
+    def unsupported(self) -> str:
+        """Why its client cannot measure its target, as far as the suite tells; such a cell is skipped."""
+        return why_unsupported(self.configuration.access_path, self.target)
 
     @property
     def cell_id(self) -> str:
@@ -137,10 +142,6 @@ class Suite(Model):
         """The targets that cells reach; not those of access paths that reach nothing."""
         reaching = [cell for cell in self.cells() if cell.configuration.access_path.requests != "none"]
         return sorted({cell.configuration.target for cell in reaching})
-
-    def bucket_ids(self) -> list[str]:
-        """The bucket targets whose objects cells reach."""
-        return sorted({self.bucket_id(target_id) for target_id in self.target_ids()})
 
     def datasets_by_bucket(self) -> dict[tuple[str, str], DatasetConfig]:
         """What must be prepared: by bucket target and dataset name, each once."""

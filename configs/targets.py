@@ -113,11 +113,12 @@ class MountTarget(Model):
     shows: Identifier
     """The name of the bucket target whose objects appear here."""
     path: Path | None = None
-    """Where it is mounted; the local lab fills it in."""
+    """Where it is mounted; the local lab fills it in, and takes none from a suite."""
     root_prefix: Annotated[str, Field(pattern=r"^([^/]+/)*$")] = ""
     """The key prefix, with its trailing slash, that the mount's root stands for.
 
-    On S3 Files it is the file system's prefix and the access point's folder, joined.
+    On S3 Files it is the file system's prefix and the access point's folder, joined. The prefix of the bucket
+    that it shows must lie below it; the local lab mounts whole buckets.
     """
     fstype: str | None = None
     """The file system type that the mount table must show at `path`; none accepts any mount."""

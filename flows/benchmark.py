@@ -65,6 +65,7 @@ def measure_suite(parameters: BenchmarkParameters, suite: Suite, store: Store, l
                 name: prepare_tree(place, name, config, launch)
                 for name, config in suite.local_trees().items()
             },
+            delays=place.delays,
         )
         plan = dataclasses.replace(plan, obstacles=find_obstacles(plan, place, launch))
         measurements = measure(plan, place, store, launch)

@@ -4,11 +4,9 @@ import contextlib
 import io
 import logging
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import httpx
@@ -20,6 +18,7 @@ from configs.datasets import CloudTrailCopied
 from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
+from flows.interruption import end_by_signals, told_when_interrupted
 from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
 from flows.report_commands import ResultsOption, print_report, report
 from tasks.lab.prefect_server import private_prefect_server
@@ -147,11 +146,12 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         seed=seed,
         lab_folder=str(lab),
     )
+    end_by_signals()
     _refuse_early(parameters)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
     console = PatientConsole()
-    with _server_that_may_be_lost(results), contextlib.ExitStack() as running:
+    with contextlib.ExitStack() as running:
+        running.enter_context(told_when_interrupted(results))
+        running.enter_context(_server_that_may_be_lost(results))
         reports = running.enter_context(reporter(console))
         with stopwatch.of("wait"):
             holder = f"s3bench run {suite} (process {os.getpid()})"
@@ -170,6 +170,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 app.command()(report)
 
 
+@told_when_interrupted(None)
 def _refuse_early(parameters: BenchmarkParameters) -> None:
     """Find bad input before the server starts, which takes a while; the flow looks again."""
     from tasks.access.s3_client import default_client  # noqa: PLC0415 - keeps `plan` quick
@@ -257,8 +258,3 @@ def _send_what_prefect_holds() -> None:
 
     EventsWorker.drain_all(timeout=_SETTLE_WITHIN_S)
     APILogWorker.drain_all(timeout=_SETTLE_WITHIN_S)
-
-
-def _leave(number: int, _frame: FrameType | None) -> None:
-    """End as after an exception, so that the lab and the server are stopped."""
-    sys.exit(128 + number)

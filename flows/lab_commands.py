@@ -9,6 +9,7 @@ import typer
 from configs.errors import UserError
 from configs.lab_delays import load_delays
 from tasks.lab.local_lab import lab_down, lab_status, lab_up
+from tasks.lab.locks import is_abandoned
 from tasks.lab.state import shell_exports
 from tasks.reports.progress import PatientConsole
 
@@ -50,7 +51,11 @@ def down(lab: LabOption = DEFAULT_LAB) -> None:
 @lab_app.command()
 def status(lab: LabOption = DEFAULT_LAB) -> None:
     """Say whether the lab is up, down or broken."""
-    PatientConsole().print(lab_status(lab).describe(), soft_wrap=True, markup=False)
+    console = PatientConsole()
+    console.print(lab_status(lab).describe(), soft_wrap=True, markup=False)
+    if is_abandoned(lab):
+        left = f"It was left by a run that was killed: s3bench lab down --lab {lab} ends it, or the next run."
+        console.print(left, soft_wrap=True, markup=False)
 
 
 @lab_app.command()

@@ -20,7 +20,9 @@ def prepare_datasets(parameters: BenchmarkParameters) -> dict[tuple[str, str], M
     """
     launch = current_launch()
     with place_of(suite_of(parameters), Path(parameters.lab_folder)) as place:
+        reached = place.bucket_ids()
         return {
             (bucket_id, name): prepare(place, bucket_id, name, config, launch)
             for (bucket_id, name), config in place.suite.datasets_by_bucket().items()
+            if bucket_id in reached
         }

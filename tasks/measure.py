@@ -30,7 +30,7 @@ from tasks.venues.session import CellMeasurement, SessionPlan, measure_cells, ru
 @task(cache_policy=NO_CACHE, persist_result=False, retries=0)
 def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tuple[CellMeasurement, ...]:
     """Measure every cell, store each as soon as it has ended, and remove what was written to buckets."""
-    venue = LocalVenue(place.environment, plan.suite.block_timeout_s)
+    venue = LocalVenue(place.environment, plan.suite.block_timeout_s, place.what_is_broken)
     report = launch.reporter
     _tend_left_overs(plan, place, report)
     scratch.remove_left_overs(plan.scratch)
@@ -44,13 +44,14 @@ def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tu
                 on_cell=lambda measurement: _store_cell(store, plan, measurement),
             )
     finally:
+        _tell_of_a_broken_lab(place, report)
         scratch.remove_run(plan.scratch, plan.run.run_id)
         _remove_what_was_written(plan, place, report)
 
 
 def _tend_left_overs(plan: SessionPlan, place: Place, report: Reporter) -> None:
     """Remove what killed runs left in the lab, which is this host's alone; elsewhere only tell of it."""
-    for bucket_id in plan.suite.bucket_ids():
+    for bucket_id in place.bucket_ids():
         bucket = plan.suite.bucket(bucket_id)
         client = control_client(bucket, place.environment)
         for prefix in left_over_runs(client, bucket.bucket, bucket.prefix):
@@ -86,10 +87,16 @@ def _remove_what_was_written(plan: SessionPlan, place: Place, report: Reporter) 
             prefix = run_prefix(plan, target.shows)
             with _told(report, target_id, prefix):
                 remove_run_from_mount(target, prefix)
-    for bucket_id in plan.suite.bucket_ids():
+    for bucket_id in place.bucket_ids():
         bucket, prefix = plan.suite.bucket(bucket_id), run_prefix(plan, bucket_id)
         with _told(report, bucket_id, prefix):
             remove_run(control_client(bucket, place.environment), bucket.bucket, prefix, report.note)
+
+
+def _tell_of_a_broken_lab(place: Place, report: Reporter) -> None:
+    """Clients cannot: one that comes through a proxy takes that for broken."""
+    if problem := place.what_is_broken():
+        report.note(f"{problem}: errors since then are the lab's, whatever clients say of them")
 
 
 @contextmanager

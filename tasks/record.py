@@ -40,7 +40,7 @@ def record(
         baseline=plan.suite.baseline_config_id,
         started_at=started_at,
         ended_at=datetime.now(UTC),
-        cells=cell_records(measurements),
+        cells=cell_records(measurements, plan.delays),
         datasets=dataset_records(plan),
         environment=environment(measurements),
         harness=harness_cost(measurements),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.loading import parse_suite
+from configs.loading import load_suite, parse_suite
 from configs.run_record import RunIdentity
 from configs.targets import MountTarget
 from tasks import measure
@@ -56,3 +56,12 @@ def test_a_mount_that_cannot_be_cleaned_up_is_told_and_its_bucket_is_cleaned_up_
     assert cleaned == [(lab.bucket, RUN)]
     assert len(told) == 1
     assert f"{RUN} of m may still be there" in told[0]
+
+
+def test_a_lab_that_has_ended_is_told_when_measuring_ends(tmp_path: Path) -> None:
+    suite = load_suite("lab")
+    told: list[str] = []
+    place = Place(suite, {}, {}, tmp_path, lab_folder=tmp_path / "lab")
+    measure._tell_of_a_broken_lab(place, LineReporter(told.append))
+    assert len(told) == 1
+    assert told[0].startswith("the lab is down: somebody took it down: errors since then are the lab's")

@@ -45,10 +45,12 @@ class AwsCliPath(ProgramPath):
     Before each `sync` the destination is empty, so that it compares with nothing and moves every file.
     """
 
+    _usual_name: ClassVar[str] = AwsCli().executable
+    _remedy: ClassVar[str] = "install the AWS CLI (version 1: pip install awscli)"
     _unattended: ClassVar[Mapping[str, str]] = {"AWS_PAGER": "", "AWS_CLI_AUTO_PROMPT": "off"}
 
     def __init__(self, config: AwsCli, target: AnyBucket) -> None:
-        super().__init__(target, config.executable, "install the AWS CLI (version 1: pip install awscli)")
+        super().__init__(target, config.executable)
         self._config = config
         self._options: list[str] = []
         self._tree_command = ["sync"]

@@ -8,11 +8,11 @@ import pkgutil
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
+from configs.access_paths import TransferManager, why_unsupported
+from configs.targets import AnyBucket, DirectoryBucketTarget
 from tasks.access.directory_label import zones_of
 from tasks.kernel.errors import LabelError, UnsupportedError
 
@@ -28,21 +28,9 @@ def refuse_what_the_crt_cannot_reach(target: AnyBucket) -> None:
     Raises:
         UnsupportedError: it is not.
     """
-    if isinstance(target, BucketTarget) and urlsplit(target.endpoint_url or "").scheme == "http":
-        raise UnsupportedError(
-            f"boto3's CRT engine speaks TLS alone, and {target.endpoint_url} does not: "
-            "measure it at Amazon S3, or in the AWS-shaped lab (lab: aws-shaped)"
-        )
-    if isinstance(target, AcceleratedBucketTarget):
-        raise UnsupportedError(
-            "boto3 gives its CRT engine no accelerate setting, so that its requests would go to the regional "
-            "host: write engine: classic for Transfer Acceleration"
-        )
-    if isinstance(target, DirectoryBucketTarget) and not target.sessions:
-        raise UnsupportedError(
-            "boto3's CRT engine signs for a directory bucket with a session always: write sessions: true, "
-            "or engine: classic"
-        )
+    reason = why_unsupported(TransferManager(engine="crt"), target)
+    if reason:
+        raise UnsupportedError(reason)
 
 
 class CrtWatch:

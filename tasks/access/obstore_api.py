@@ -14,7 +14,7 @@ import obstore
 from obstore.auth.boto3 import Boto3CredentialProvider
 from obstore.store import S3Store
 
-from configs.access_paths import Obstore
+from configs.access_paths import Obstore, why_unsupported
 from configs.targets import AnyBucket, BucketTarget, DirectoryBucketTarget
 from tasks.access.bucket_side import BucketSide
 from tasks.access.connections import at_once
@@ -70,11 +70,9 @@ class ObstorePath(BucketSide):
             UnsupportedError: for a directory bucket without sessions, which the client cannot sign for.
             LabelError: the bucket does not answer, or a request went to another host than the target's.
         """
-        if isinstance(self._target, DirectoryBucketTarget) and not self._target.sessions:
-            message = (
-                "obstore signs for directory buckets with a session only: use boto3_api, or sessions: true"
-            )
-            raise UnsupportedError(message)
+        reason = why_unsupported(self._config, self._target)
+        if reason:
+            raise UnsupportedError(reason)
         session = boto3.Session()
         if session.get_credentials() is None:
             message = (

@@ -9,9 +9,16 @@ from typing import ClassVar, Final, cast
 from configs.targets import AnyBucket, BucketTarget
 from tasks.access.bucket_side import BucketSide
 from tasks.access.program_credentials import HANDED_OVER, ProgramCredentials
-from tasks.access.programs import Ended, Found, ProgramError, ProgramRunner, find_program
+from tasks.access.programs import (
+    Ended,
+    Found,
+    ProgramError,
+    ProgramRunner,
+    find_program,
+    why_not_found,
+)
 from tasks.access.protocol import Answer, CacheStates
-from tasks.kernel.errors import UnsupportedError
+from tasks.kernel.errors import LabelError, UnsupportedError
 from tasks.kernel.samples import Failure
 
 ACCELERATE_URL: Final = "https://s3-accelerate.amazonaws.com"
@@ -33,6 +40,10 @@ class ProgramPath(BucketSide, ABC):
     """
 
     has_start_up = True
+    _usual_name: ClassVar[str]
+    """The program that a suite means which names none: the only one that may be lacking."""
+    _remedy: ClassVar[str]
+    """How to get that one."""
     _unattended: ClassVar[Mapping[str, str]] = {}
     """What keeps the program from asking and from paging, in its environment."""
     cache_states = CacheStates(
@@ -43,10 +54,9 @@ class ProgramPath(BucketSide, ABC):
         "each time; the service has them when the process ends",
     )
 
-    def __init__(self, target: AnyBucket, executable: str, remedy: str) -> None:
+    def __init__(self, target: AnyBucket, executable: str) -> None:
         super().__init__(target)
         self._executable = executable
-        self._remedy = remedy
         self._program = ""
         self._proof: dict[str, str] = {}
         self._environment: dict[str, str] = {}
@@ -57,8 +67,9 @@ class ProgramPath(BucketSide, ABC):
         """Find the program, ask for its version, and see with one request that it is what the label says.
 
         Raises:
-            UnsupportedError: the program is not here, does not run, or does not end.
-            LabelError: it is another one, or its requests go elsewhere.
+            UnsupportedError: the usual program is not installed.
+            LabelError: one that the suite names is not here; or what was found does not run, does not end, is
+                another one, or its requests go elsewhere.
         """
         try:
             found = self._found()
@@ -89,12 +100,12 @@ class ProgramPath(BucketSide, ABC):
 
     def _found(self) -> Found:
         found = find_program(self._executable)
-        if found is None:
-            raise UnsupportedError(
-                f"{self._executable} is neither on the PATH nor beside Python: {self._remedy}, "
-                "or write executable: PATH-OF-IT"
-            )
-        return found
+        if found is not None:
+            return found
+        problem = f"{self._executable} {why_not_found(self._executable)}"
+        if self._executable == self._usual_name:
+            raise UnsupportedError(f"{problem}: {self._remedy}, or write executable: PATH-OF-IT")
+        raise LabelError(f"executable: {problem}, so that the program which the suite names cannot be run")
 
     def _measure_in(self, environment: Mapping[str, str]) -> None:
         """Run programs in this environment from now on, with credentials in it."""
@@ -115,13 +126,13 @@ class ProgramPath(BucketSide, ABC):
         """Run a program that has yet to show that it ends.
 
         Raises:
-            UnsupportedError: it does not.
+            LabelError: it does not.
         """
         try:
             self._runner.run(command, _CONNECT_LIMIT_S)
         except TimeoutError as error:
             asked = " ".join(command[1:])
-            raise UnsupportedError(
+            raise LabelError(
                 f"{self._executable} hangs at {asked!r}: {error}: run that by hand to see what it waits for, "
                 "or write executable: PATH-OF-ANOTHER"
             ) from error
@@ -130,9 +141,9 @@ class ProgramPath(BucketSide, ABC):
         try:
             self._ask(self._version_command())
         except (ProgramError, OSError) as error:
-            raise UnsupportedError(
-                f"{self._executable} does not run here: {error}: {self._remedy}"
-            ) from error
+            usual = self._executable == self._usual_name
+            remedy = self._remedy if usual else "run it by hand to see why, or configure another executable"
+            raise LabelError(f"{self._executable} does not run here: {error}: {remedy}") from error
         # Version 1 of the AWS CLI printed it to its error output in the past.
         return self._runner.printed() or self._runner.printed_errors()
 

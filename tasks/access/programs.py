@@ -69,6 +69,16 @@ def find_program(wanted: str) -> Found | None:
     return None
 
 
+def why_not_found(wanted: str) -> str:
+    """What is wrong with a program that `find_program` does not find."""
+    if os.sep not in wanted:
+        return "is neither on the PATH nor beside Python"
+    path = Path(wanted).expanduser()
+    if path.is_dir():
+        return "is a folder"
+    return "is not executable: chmod +x it" if path.exists() else "does not exist"
+
+
 class ProgramRunner:
     """Runs programs with one environment, one at a time; leaves nothing behind when it is closed."""
 

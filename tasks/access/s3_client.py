@@ -5,7 +5,7 @@ The latter are never measured and never accelerated; they have bounded waits and
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import boto3
 import botocore.session
@@ -13,6 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from configs.errors import UserError
+from configs.lab_marker import LAB_MARKER
 from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 4},
     s3=cast("Any", _NOT_ACCELERATED),
 )
+_IGNORED: Final[Any] = {"ignore_configured_endpoint_urls": True}  # boto3's stubs do not know it
+_NO_CONFIGURED_ENDPOINT: Final = Config(**_IGNORED)
 
 
 def measured_client(session: boto3.Session, target: AnyBucket, config: Config) -> "S3Client":
@@ -47,9 +50,10 @@ def measured_client(session: boto3.Session, target: AnyBucket, config: Config) -
 
 
 def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Client":
-    """A client of a target's bucket, with the credentials of `environment` (the lab's, or this process's).
+    """A client of a target's bucket: with the lab's credentials if `environment` is one, else one's own.
 
-    It never uses an accelerate endpoint: that is for the measured client alone.
+    It never uses an accelerate endpoint, which is for the measured client alone; and what only Amazon's host
+    names reach it reaches by those, whatever endpoint the user has set.
 
     Raises:
         UserError: if the AWS settings of this machine are at fault.
@@ -57,7 +61,9 @@ def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Clie
     endpoint_url = _endpoint_url(target)
     # Config.merge replaces the whole of `s3`.
     config = _CONFIG.merge(Config(s3=cast("Any", _NOT_ACCELERATED | _session_settings(target))))
-    if environment.get("AWS_CONFIG_FILE") == os.devnull:  # the lab: nothing of the user's own applies
+    if not isinstance(target, BucketTarget):
+        config = config.merge(_NO_CONFIGURED_ENDPOINT)
+    if LAB_MARKER in environment:  # nothing of the user's own applies
         core = botocore.session.Session(
             session_vars={
                 "profile": (None, None, None, None),
@@ -83,12 +89,25 @@ def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Clie
 
 def _of_lab(environment: Mapping[str, str]) -> Config:
     """What a lab puts into the environment of clients that read one; the AWS-shaped lab does more."""
-    settings: Any = {"ignore_configured_endpoint_urls": True}  # the user's own may be in this process
-    own = Config(**settings)
     proxy_url = environment.get("HTTPS_PROXY")
     if proxy_url is None:
-        return own
-    return own.merge(Config(proxies={"https": proxy_url}, request_checksum_calculation="when_required"))
+        return _NO_CONFIGURED_ENDPOINT  # the user's own may be in this process
+    return _NO_CONFIGURED_ENDPOINT.merge(
+        Config(proxies={"https": proxy_url}, request_checksum_calculation="when_required")
+    )
+
+
+def own_endpoint_url(region: str | None) -> str:
+    """Where clients with this process's own AWS settings go: Amazon's endpoint, or one that is configured.
+
+    Raises:
+        UserError: if those settings are at fault.
+    """
+    client = _default_client(None, region, _CONFIG)
+    try:
+        return client.meta.endpoint_url
+    finally:
+        client.close()
 
 
 def default_client() -> "S3Client":

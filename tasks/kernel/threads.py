@@ -59,9 +59,10 @@ def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how man
         gc.enable()
         for part in parts:
             samples.extend(part)
+    gaps_ns = [cost.gap_ns for cost in costs if cost.gap_ns]  # a thread of one operation has none
     return LoopCost(
         wall_ns=time.perf_counter_ns() - started_ns,
         cpu_ns=time.process_time_ns() - cpu_before_ns,
-        gap_ns=sum(cost.gap_ns for cost in costs) // threads,
+        gap_ns=sum(gaps_ns) // max(1, len(gaps_ns)),
         not_begun=sum(cost.not_begun for cost in costs),
     )

@@ -29,6 +29,7 @@ from configs.lab_delays import DEFAULT_DELAYS, Delays, load_delays
 from tasks.lab import rclone
 from tasks.lab.aws_shaped import start_aws_shaped
 from tasks.lab.files import make_private
+from tasks.lab.locks import is_last, locked
 from tasks.lab.mounting import end_mount, is_mounted, mount_bucket, wait_for_uploads
 from tasks.lab.processes import (
     POLL_S,
@@ -88,7 +89,7 @@ def lab_down(folder: Path) -> tuple[str, ...]:
     if not folder.is_dir():
         return ()
     lab = LabFolder(folder.resolve())
-    with _folder_errors(folder), lab.users_file.open("w") as users, _locked(lab):
+    with _folder_errors(folder), lab.users_file.open("w") as users, locked(lab):
         _refuse_used(lab, users)
         return _take_down(lab)
 
@@ -132,26 +133,17 @@ def running_lab(folder: Path, *, aws_shaped: bool = False) -> Iterator[LabState]
 
 def _leave(lab: LabFolder, users: IO[str]) -> None:
     """Take a temporary lab down, where nobody else uses it."""
-    with _locked(lab):
+    with locked(lab):
         state = read_state(lab.state_file)
         if state is None or not state.temporary:
             return
-        if _is_last(users):
+        if is_last(users):
             _take_down(lab)
 
 
 def _refuse_used(lab: LabFolder, users: IO[str]) -> None:
-    if not _is_last(users):
+    if not is_last(users):
         raise UserError(f"a run uses the lab in {lab.root}: wait for its end, or end it first")
-
-
-def _is_last(users: IO[str]) -> bool:
-    """Whether nobody else uses the lab; from now on nobody can begin to, until the file is closed."""
-    try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _ensure_up(folder: Path, wanted: Wanted) -> LabState:
@@ -159,7 +151,7 @@ def _ensure_up(folder: Path, wanted: Wanted) -> LabState:
     lab = LabFolder(folder.resolve())
     with _folder_errors(folder):
         _make(lab)
-        with _locked(lab):
+        with locked(lab):
             status = lab_status(lab.root)
             state = status.state
             shaped_before = None if state is None else state.aws_shaped
@@ -284,13 +276,3 @@ def _take_down(lab: LabFolder) -> tuple[str, ...]:
         ended.append("the S3 server")
     lab.state_file.unlink(missing_ok=True)
     return tuple(ended)
-
-
-@contextmanager
-def _locked(lab: LabFolder) -> Iterator[None]:
-    """Keeps other commands on this lab waiting; the kernel frees the lock however its holder ends."""
-    with lab.lock_file.open(
-        "w"
-    ) as file:  # not inherited by the processes of the lab: Python opens with O_CLOEXEC
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

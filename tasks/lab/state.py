@@ -12,6 +12,7 @@ from pydantic import SecretStr, ValidationError
 from configs.base import Model
 from configs.errors import UserError
 from configs.lab_delays import Delays
+from configs.lab_marker import LAB_MARKER
 from tasks.lab.files import write_whole
 from tasks.lab.processes import ProcessRef
 
@@ -194,6 +195,7 @@ class LabState(Model):
 
     def _identity(self) -> dict[str, str]:
         return {
+            LAB_MARKER: "1",
             "AWS_ACCESS_KEY_ID": self.access_key_id,
             "AWS_SECRET_ACCESS_KEY": self.secret_access_key.get_secret_value(),
             "AWS_REGION": self.region,
@@ -234,12 +236,16 @@ class LabStatus(Model):
 def shell_exports(state: LabState, *, aws_shaped: bool = False) -> str:
     """Lines for `eval`: they turn a POSIX shell's AWS settings to the lab.
 
+    They do not say that it is the lab: a suite of the user's own that is run from that shell is none.
+
     Raises:
         UserError: They are to be those of an AWS-shaped lab, and it is none.
     """
     environment = state.aws_environment() if aws_shaped else state.environment()
     unset = AWS_SHAPED_VARIABLES_TO_UNSET if aws_shaped else VARIABLES_TO_UNSET
-    exports = (f"export {name}={shlex.quote(value)}" for name, value in environment.items())
+    exports = (
+        f"export {name}={shlex.quote(value)}" for name, value in environment.items() if name != LAB_MARKER
+    )
     return "\n".join([f"unset {' '.join(unset)}", *exports])
 
 

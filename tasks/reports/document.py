@@ -5,6 +5,10 @@ formatted by each report for itself, which only tests would hold together.
 """
 
 from dataclasses import dataclass
+from typing import Final
+
+WENT_WRONG: Final = "went-wrong"
+"""The anchor of the section that tells why cells were not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Table:
     """The columns of words: they stand to the left and wrap. All others but the first are figures."""
     detail: bool = False
     """For the HTML page alone: a terminal shows what is looked at first."""
+    links: tuple[str, ...] = ()
+    """For the HTML page: the anchor that each row's name leads to; empty where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,10 @@ class Section:
     tables: tuple[Table, ...] = ()
     workload_id: str | None = None
     """The workload that it is about: its pictures belong here."""
+    anchor: str = ""
+    """For the HTML page: its name there, never made of text from data; with one it is among the contents."""
+    brief: str = ""
+    """For the HTML page: what stands beside it among the contents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +53,8 @@ class Document:
     sections: tuple[Section, ...]
     method: tuple[Section, ...]
     """How it was measured: long, and for the HTML page alone."""
+
+
+def workload_anchor(place: int) -> str:
+    """The anchor of a workload's section, by its place among those with samples."""
+    return f"workload-{place + 1}"

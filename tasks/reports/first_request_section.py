@@ -31,7 +31,11 @@ def first_request_section(report: "Report") -> Section:
         tuple(row for pair in pairs if (row := _row(report, *pair))),
         frozenset({1, 4}),
     )
-    return Section("First request against the steady state", tables=(table,) if table.rows else ())
+    return Section(
+        "First request against the steady state",
+        tables=(table,) if table.rows else (),
+        anchor="first-request",
+    )
 
 
 def _belong_together(report: "Report", first: "Series", usual: "Series") -> bool:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 import matplotlib as mpl
 import numpy as np
@@ -243,7 +244,11 @@ def _legend(figure: Figure, axes: "Axes") -> None:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """The figure as an SVG element whose ids begin with `name`, so that many stand in one page."""
+    """The figure as an SVG element whose ids begin with `name`, so that many stand in one page.
+
+    The page takes it as it is, and a name may come from a file: what an id has no place for is encoded.
+    """
+    name = quote(name, safe="").replace("%", "_")
     target = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with mpl.rc_context({"svg.hashsalt": name}):

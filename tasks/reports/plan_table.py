@@ -8,14 +8,15 @@ from tasks.workloads.plan import SuitePlan, cost_of
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
+_ANY_WIDTH = 1000
 
 
 def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
     """Print what a suite would do."""
     console.print(f"[bold]{suite.name}[/bold]: {len(plan.cells)} cells in {suite.blocks} blocks each")
     table = Table(box=None, pad_edge=False)
-    table.add_column("workload", overflow="fold")
-    table.add_column("configuration", overflow="fold")
+    for name in ("workload", "configuration"):
+        table.add_column(name, no_wrap=True)
     for name in ("operations", "requests", "read", "written"):
         table.add_column(name, justify="right", no_wrap=True)
     for cell in plan.cells:
@@ -29,7 +30,9 @@ def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
             "not known" if cell.bytes_read is None else _size(cell.bytes_read),
             _size(cell.bytes_written),
         )
-    console.print(table)
+    # As wide as it is, even where a line is shorter: rich would cut names and figures off.
+    table.width = console.measure(table, options=console.options.update_width(_ANY_WIDTH)).maximum
+    console.print(table, crop=False)
     for line in cost_lines(suite, plan):
         console.print(line, markup=False, highlight=False)
 

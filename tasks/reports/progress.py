@@ -8,17 +8,24 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+_WIDTH_OF_NO_TERMINAL: Final = 160
 
 
 class PatientConsole(Console):
     """A console that goes on silently where the reader of its output has left, as `head` does.
 
-    rich would end the process, and with it what is being measured.
+    rich would end the process, and with it what is being measured. Where its output is no terminal and
+    `COLUMNS` does not say how wide it is, it is wide enough for every table: rich would take 80 columns.
     """
+
+    def __init__(self) -> None:
+        told = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+        super().__init__(width=None if told else _WIDTH_OF_NO_TERMINAL)
 
     def on_broken_pipe(self) -> None:
         """Print no more, and let nothing that was buffered meet the closed pipe at the end."""

@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Final
 
 from tasks.reports import wording
-from tasks.reports.document import Document, Section, Table
+from tasks.reports.document import WENT_WRONG, Document, Section, Table
 from tasks.reports.first_request_section import first_request_section
+from tasks.reports.known_answers import known_answers_section
 from tasks.reports.proof_section import proof_section, settings_section
+from tasks.reports.summary_section import summary_section
 from tasks.reports.sync_lag_section import sync_lag_section
 from tasks.reports.workload_section import workload_section
 
@@ -51,17 +53,22 @@ def document(report: "Report") -> Document:
         alerts=_alerts(report),
         facts=_facts(record) if record else (),
         sections=(
+            *_with_tables(summary_section(report), known_answers_section(report)),
             *(workload_section(report, workload_id) for workload_id in report.workload_ids),
-            *(
-                section
-                for section in (first_request_section(report), sync_lag_section(report))
-                if section.tables
-            ),
-            *([Section("How to read these tables", sentences=_SIGNS)] if report.series else []),
-            *(section for section in closing if section.tables),
+            *_with_tables(first_request_section(report), sync_lag_section(report)),
+            *([_signs_section()] if report.series else []),
+            *_with_tables(*closing),
         ),
         method=tuple(method),
     )
+
+
+def _with_tables(*sections: Section) -> list[Section]:
+    return [section for section in sections if section.tables]
+
+
+def _signs_section() -> Section:
+    return Section("How to read these tables", sentences=_SIGNS, anchor="signs")
 
 
 def _alerts(report: "Report") -> tuple[str, ...]:
@@ -69,10 +76,10 @@ def _alerts(report: "Report") -> tuple[str, ...]:
     if record is None:
         return (_INCOMPLETE,)
     alerts = []
-    if failed := [cell.cell_id for cell in record.failed_cells]:
-        alerts.append(
-            f"FAILED CELLS: {len(failed)} of {len(record.cells)}: {', '.join(failed)}. Reasons are below."
-        )
+    for outcome in ("failed", "skipped"):
+        if cells := [cell.cell_id for cell in record.cells if cell.status == outcome]:
+            told = f"{len(cells)} of {len(record.cells)}: {', '.join(cells)}"
+            alerts.append(f"{outcome.upper()} CELLS: {told}. Reasons are below.")
     if not report.summaries:
         alerts.append("NOTHING was measured.")
     if record.lab:
@@ -103,7 +110,7 @@ def _data_section(record: "RunRecord") -> Section:
         Table("Datasets", ("Dataset", "kind", "holds"), datasets, frozenset({1, 2})),
         Table("Left out of datasets", ("Dataset", "objects", "reason"), left_out, frozenset({2})),
     )
-    return Section("Data", tables=tuple(table for table in tables if table.rows))
+    return Section("Data", tables=tuple(table for table in tables if table.rows), anchor="data")
 
 
 def _held(dataset: "DatasetRecord") -> str:
@@ -142,7 +149,12 @@ def _wrong_section(report: "Report") -> Section:
             frozenset({1, 3}),
         ),
     )
-    return Section("What went wrong", tables=tuple(table for table in tables if table.rows))
+    return Section(
+        "What went wrong",
+        tables=tuple(table for table in tables if table.rows),
+        anchor=WENT_WRONG,
+        brief=wording.printable("; ".join(f"{cell[0]}/{cell[1]} {cell[2]}" for cell in cells)),
+    )
 
 
 def _kind(kind: "FailureKind") -> str:
@@ -155,6 +167,7 @@ def _cost_section(record: "RunRecord") -> Section:
     return Section(
         "What measuring cost",
         tables=(*([_harness_table(record)] if record.harness else []), _timing_table(record)),
+        anchor="cost",
     )
 
 

@@ -31,7 +31,7 @@ def sync_lag_section(report: "Report") -> Section:
         tuple(_row(report, summary) for summary in lags),
         frozenset({2}),
     )
-    return Section("Sync lag", sentences=_SENTENCES, tables=(table,) if lags else ())
+    return Section("Sync lag", sentences=_SENTENCES, tables=(table,) if lags else (), anchor="sync-lag")
 
 
 def _row(report: "Report", summary: "Summary") -> tuple[str, ...]:

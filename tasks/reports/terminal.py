@@ -1,7 +1,8 @@
 """The report on a terminal, readable from 80 columns on, with colours or without, and through a pipe.
 
-Text comes from data, so that nothing of it is read as rich's markup. Figures never wrap and are never cut
-off: where a line is short, the words beside them wrap instead.
+Text comes from data, so that nothing of it is read as rich's markup. Figures and the names of rows never
+wrap and are never cut off: where a line is short, the words beside them wrap instead, and where it is
+shorter still, the table runs over it.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -19,10 +20,20 @@ if TYPE_CHECKING:
     from tasks.reports.document import Document, Section, Table
     from tasks.reports.view import Report
 
-_ALERT_STYLES: Final = {"LOCAL": "bold yellow"}
+_ALERT_STYLES: Final = {"LOCAL": "bold yellow", "SKIPPED": "yellow"}
 _LEAST_WORDS: Final = 8
 """Columns that words are folded into at the least."""
-_GOOD_OR_BAD: Final = {"faster": "green", "slower": "red", "failed": "bold red", "skipped": "yellow"}
+_BETWEEN_COLUMNS: Final = 2
+_LONGEST_CELL_ID: Final = 129
+"""Two identifiers of 64 characters with a stroke between them."""
+_GOOD_OR_BAD: Final = {
+    "faster": "green",
+    "slower": "red",
+    "failed": "bold red",
+    "skipped": "yellow",
+    "yes": "green",
+    "NO": "bold red",
+}
 
 
 def render(report: "Report", console: "Console") -> None:
@@ -67,21 +78,22 @@ def _print_section(section: "Section", console: "Console") -> None:
 
 
 def _grid(table: "Table", console_width: int) -> Grid:
-    least = _least_width(table)
+    """A table, its columns closer together where a line is short for it."""
+    between = _BETWEEN_COLUMNS if _least_width(table, _BETWEEN_COLUMNS) <= console_width else 1
+    least = _least_width(table, between)
     grid = Grid(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=(0, between - 1, 0, 0),  # the box puts a blank there as well
         header_style="dim",
         width=least if least > console_width else None,
     )
     for place, name in enumerate(table.header):
-        words = place == 0 or place in table.prose
         grid.add_column(
             Text(name),
-            justify="left" if words else "right",
-            no_wrap=not words,
+            justify="left" if place == 0 or place in table.prose else "right",
+            no_wrap=not _wraps(table, place),
             overflow="fold",
         )
     for row in table.rows:
@@ -89,15 +101,23 @@ def _grid(table: "Table", console_width: int) -> Grid:
     return grid
 
 
-def _least_width(table: "Table") -> int:
+def _least_width(table: "Table", between: int) -> int:
     """The columns that a table needs with its figures whole and its words folded.
 
     Where a line is shorter still, the table runs over it: rich would cut the figures off silently.
     """
-    columns = zip(table.header, *table.rows, strict=True)
-    return sum(
-        2 + (_LEAST_WORDS if place == 0 or place in table.prose else max(map(len, column)))
+    columns = list(zip(table.header, *table.rows, strict=True))
+    widths = (
+        _LEAST_WORDS if _wraps(table, place) else max(map(len, column))
         for place, column in enumerate(columns)
+    )
+    return sum(widths) + between * (len(columns) - 1)
+
+
+def _wraps(table: "Table", place: int) -> bool:
+    """Whether a column may be folded: one of sentences, or of what is too long for a name; none of names."""
+    return (place == 0 or place in table.prose) and any(
+        " " in row[place] or len(row[place]) > _LONGEST_CELL_ID for row in table.rows
     )
 
 

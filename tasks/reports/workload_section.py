@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasks.kernel.samples import BESIDES
 from tasks.reports import wording
-from tasks.reports.document import Section, Table
+from tasks.reports.document import Section, Table, workload_anchor
 from tasks.reports.stage_tables import stage_tables
 from tasks.reports.transfer_table import TRANSFERS, transfer_table
 
@@ -43,6 +43,7 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     return Section(
         heading=f"Workload {workload_id}",
         sentences=(
+            *_threads(report, workload_id),
             *_sentences(mine, agreement, whole_run=report.record is not None),
             *_stand_in(report, workload_id),
             *_cache_states(report, workload_id),
@@ -50,6 +51,24 @@ def workload_section(report: "Report", workload_id: str) -> Section:
         alerts=_alerts(agreement),
         tables=tuple(table for table in tables if table.rows),
         workload_id=workload_id,
+        anchor=workload_anchor(report.workload_ids.index(workload_id)),
+    )
+
+
+def _threads(report: "Report", workload_id: str) -> tuple[str, ...]:
+    """How many operations ran at once, which their times depend on; nothing where no record tells it."""
+    asked = {
+        cell.parameters.get("workload.concurrency", "1")  # those that cannot share out their work have none
+        for cell in (report.record.cells if report.record else ())
+        if cell.workload_id == workload_id and cell.parameters
+    }
+    if asked == {"1"}:
+        return ("1 thread of the harness: one operation after the other.",)
+    return tuple(
+        wording.printable(
+            f"{count} threads of the harness: as many operations at once, each with its own time."
+        )
+        for count in sorted(asked)
     )
 
 
@@ -146,7 +165,8 @@ def _sentences(
         sentences.append(f"Each operation moves {wording.counts(held[0], None, held[1])}.")
     whole = [summary for summary in summaries if summary.stage == "total_ns"]
     warmups = sum(summary.warmups for summary in whole if summary.operation not in BESIDES)
-    sentences.append(f"Not counted: {warmups:,} warm-up operation{'' if warmups == 1 else 's'}.")
+    if warmups:
+        sentences.append(f"Not counted: {warmups:,} warm-up operation{'' if warmups == 1 else 's'}.")
     return tuple(sentences)
 
 

@@ -1,6 +1,7 @@
 """What hinders targets that only Amazon's own host names reach: directory and accelerated buckets.
 
-Both are found before a run: a client would only say that something cannot be combined, or go elsewhere.
+An endpoint that is set is found before anything is prepared, Transfer Acceleration that is not enabled before
+anything is measured: a client would only say that something cannot be combined, or go elsewhere.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,13 +11,29 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget
-from tasks.access.s3_client import control_client
+from tasks.access.s3_client import control_client, own_endpoint_url
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _AMAZON: Final = (".amazonaws.com", ".amazonaws.com.cn")
 _UNTIL_IT_WORKS: Final = "it takes up to 20 minutes until all of it is fast"
+
+
+def endpoint_in_the_way(target: AcceleratedBucketTarget | DirectoryBucketTarget) -> str:
+    """Why clients with this process's own AWS settings do not reach a target, and what to do; else empty.
+
+    Raises:
+        UserError: if the AWS settings of this machine are at fault.
+    """
+    endpoint_url = own_endpoint_url(target.region)
+    if (urlsplit(endpoint_url).hostname or "").endswith(_AMAZON):
+        return ""
+    return (
+        f"an endpoint is set, {endpoint_url}, and a target of kind {target.kind} is reached by Amazon's own "
+        "host names alone: unset AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_S3 and take endpoint_url out of "
+        "the profile, or set AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true"
+    )
 
 
 def what_hinders(
@@ -34,16 +51,8 @@ def what_hinders(
     Raises:
         UserError: if the AWS settings of this machine are at fault.
     """
-    client = control_client(target, environment)
-    host = urlsplit(client.meta.endpoint_url).hostname or ""
-    if not host.endswith(_AMAZON):
-        return (
-            f"an endpoint is set, {client.meta.endpoint_url}, and a {target.kind} is reached by Amazon's own "
-            "host names alone: unset AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_S3 and take endpoint_url out of "
-            "the profile, or set AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true"
-        )
     if isinstance(target, AcceleratedBucketTarget):
-        return _acceleration(client, target.bucket, note)
+        return _acceleration(control_client(target, environment), target.bucket, note)
     return ""
 
 

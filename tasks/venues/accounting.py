@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
+from configs.lab_delays import Delays
 from configs.manifest import LocalTree
 from configs.run_record import CellRecord, DatasetRecord, Environment, HarnessCost
 from configs.suite import Cell, Suite
@@ -17,8 +18,15 @@ from tasks.venues.session import CellMeasurement, SessionPlan
 _PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
 
-def cell_records(measurements: Iterable[CellMeasurement]) -> tuple[CellRecord, ...]:
-    """How each cell ended."""
+def cell_records(
+    measurements: Iterable[CellMeasurement], delays: Delays | None = None
+) -> tuple[CellRecord, ...]:
+    """How each cell ended.
+
+    Args:
+        measurements: of the whole run.
+        delays: what the AWS-shaped lab added by host name; None elsewhere.
+    """
     return tuple(
         CellRecord(
             config_id=item.cell.config_id,
@@ -28,9 +36,17 @@ def cell_records(measurements: Iterable[CellMeasurement]) -> tuple[CellRecord, .
             cache_state=item.cache_state,
             proof=item.proof,
             parameters=_parameters(item.cell),
+            added_delay_ms=None if delays is None else _added_delay_ms(item, delays),
         )
         for item in measurements
     )
+
+
+def _added_delay_ms(item: CellMeasurement, delays: Delays) -> float | None:
+    """Of the hosts that were seen to be asked; None without any, and where they differ in it."""
+    asked = ", ".join(filter(None, (proof.get("host") for proof in item.proofs.values())))
+    found = {delays.of(host) for host in asked.split(", ")} if asked else set()
+    return found.pop() if len(found) == 1 else None
 
 
 def _parameters(cell: Cell) -> dict[str, str]:
@@ -92,10 +108,11 @@ def harness_cost(measurements: Iterable[CellMeasurement]) -> HarnessCost | None:
     if not costs:
         return None
     wall_ns = sum(cost.loop.wall_ns for cost in costs)
+    gaps_ns = [cost.loop.gap_ns for cost in costs if cost.loop.gap_ns]  # a block of one operation has none
     return HarnessCost(
         timer_resolution_ns=min(cost.timer_resolution_ns for cost in costs),
         timed_nothing_ns=int(median(cost.timed_nothing_ns for cost in costs)),
-        loop_gap_ns=int(median(cost.loop.gap_ns for cost in costs)),
+        loop_gap_ns=int(median(gaps_ns)) if gaps_ns else 0,
         cpu_share=sum(cost.loop.cpu_ns for cost in costs) / wall_ns if wall_ns else 0.0,
     )
 

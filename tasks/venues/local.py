@@ -1,14 +1,15 @@
 """The local venue: every block in a fresh process on this host, ended when it outlives its time.
 
 A block that is merely slow ends by itself before that, with the samples that it has; only one that hangs is
-killed, and what it had measured is lost with it.
+killed, and what it had measured is lost with it. So is one in a lab that broke, in which a mount's reads can
+each take a minute to fail.
 """
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,18 +23,34 @@ _LAST_LINES = 5
 _SHARE_TO_BEGIN_IN: Final = 0.9
 """Of a block's time: what is left is for the operation that is under way then, and for cleaning up."""
 
+_LOOK_EVERY_S: Final = 10.0
+"""How often it is asked within a block what is broken: seldom, since asking takes some of the machine."""
+
 
 class LocalVenue:
     """Starts `tasks.venues.worker` with the environment that its clients need."""
 
-    def __init__(self, environment: Mapping[str, str], timeout_s: float) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], timeout_s: float, what_is_broken: Callable[[], str] = str
+    ) -> None:
+        """Make one.
+
+        Args:
+            environment: of the measuring processes.
+            timeout_s: how long a block may take.
+            what_is_broken: is asked before each block and now and then within; an answer that is not empty
+                ends the block, or keeps it from being measured.
+        """
         self._environment = {
             name: value for name, value in environment.items() if not name.startswith("PREFECT_")
         }
         self._timeout_s = timeout_s
+        self._what_is_broken = what_is_broken
 
     def run(self, spec: BlockSpec) -> BlockOutcome:
         """Measure one block; the death or a time-out of its process is an outcome, never an exception."""
+        if problem := self._what_is_broken():
+            return _failed(problem)
         worker = subprocess.Popen(
             leashed([sys.executable, "-m", "tasks.venues.worker"]),
             stdin=subprocess.PIPE,
@@ -45,7 +62,9 @@ class LocalVenue:
         deadline_ns = time.perf_counter_ns() + int(self._timeout_s * _SHARE_TO_BEGIN_IN * 1e9)
         told = spec.model_copy(update={"deadline_ns": deadline_ns})
         try:
-            payload, printed = worker.communicate(told.model_dump_json().encode(), timeout=self._timeout_s)
+            payload, printed = self._wait(worker, told.model_dump_json().encode())
+        except _BrokenError as error:
+            return _failed(f"{error}; the block was stopped")
         except subprocess.TimeoutExpired:
             return _failed(f"the block did not end within {self._timeout_s:g} s and was stopped")
         finally:
@@ -57,6 +76,25 @@ class LocalVenue:
             return receive(payload)
         except WireError as error:
             return _failed(f"the measuring process answered wrongly: {error}; {_tail(printed)}")
+
+    def _wait(self, worker: "subprocess.Popen[bytes]", told: bytes) -> tuple[bytes, bytes]:
+        """What a worker writes until it ends."""
+        deadline = time.monotonic() + self._timeout_s
+        given: bytes | None = told
+        while True:
+            left_s = deadline - time.monotonic()
+            try:
+                return worker.communicate(given, timeout=min(left_s, _LOOK_EVERY_S))
+            except subprocess.TimeoutExpired:
+                if left_s <= _LOOK_EVERY_S:
+                    raise
+            given = None  # it has been sent, or goes on being sent
+            if problem := self._what_is_broken():
+                raise _BrokenError(problem)
+
+
+class _BrokenError(Exception):
+    """What a block needs has ended."""
 
 
 def _failed(reason: str) -> BlockOutcome:

@@ -29,6 +29,9 @@ def obstacles_of(plan: SessionPlan, place: Place, reporter: Reporter) -> dict[st
             continue
         if cell.configuration.access_path.requests == "none":
             continue
+        if target_id in place.misled:
+            found[cell.cell_id] = Obstacle("failed", place.misled[target_id])
+            continue
         use = (target_id, cell.workload.writes)
         if use not in answers:
             reporter.advance("checking targets", done, len(cells), target_id)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from configs.block import BlockSpec
+from configs.lab_delays import Delays
 from configs.manifest import DatasetObject, LocalTree, Manifest
 from configs.run_record import RunIdentity
 from configs.suite import Cell, Suite
@@ -133,6 +134,8 @@ class SessionPlan:
     """A folder of ours on a local disk, for files that are moved."""
     trees: Mapping[str, LocalTree] = field(default_factory=dict)
     """The file trees to upload, by the name of the dataset."""
+    delays: Delays | None = None
+    """What the AWS-shaped lab adds by host name; None elsewhere."""
 
 
 def measure_cells(

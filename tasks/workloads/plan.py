@@ -40,12 +40,12 @@ class SuitePlan:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Workloads whose cells are skipped, with the reason."""
-        return {
-            plan.cell.workload_id: plan.cell.workload.reason
-            for plan in self.cells
-            if isinstance(plan.cell.workload, LeftOut)
+        """Workloads whose cells are skipped, and single cells, with the reason."""
+        cells = [plan.cell for plan in self.cells]
+        workloads = {
+            cell.workload_id: cell.workload.reason for cell in cells if isinstance(cell.workload, LeftOut)
         }
+        return workloads | {cell.cell_id: cell.unsupported for cell in cells if cell.unsupported}
 
 
 def plan_suite(suite: Suite, manifests: Mapping[tuple[str, str], Manifest] | None = None) -> SuitePlan:
@@ -145,6 +145,17 @@ def _unknown(suite: Suite, cells: tuple[CellPlan, ...], sizes: Mapping[str, Size
     copied = {name for _, name in suite.datasets_by_bucket() if sizes[name] is None}
     if copied:
         yield f"how many logs there are to copy for {', '.join(sorted(copied))}"
+    sessions = {
+        plan.cell.config_id
+        for plan in cells
+        if isinstance(plan.cell.target, DirectoryBucketTarget)
+        and plan.cell.target.sessions
+        and plan.cell.configuration.access_path.requests != "none"
+        and plan.operations
+    }
+    if sessions:
+        clients = ", ".join(sorted(sessions))
+        yield f"CreateSession, which each new client of {clients} asks for, at a price that is not known"
     leaving = {
         plan.cell.config_id
         for plan in cells

@@ -70,9 +70,11 @@ def plan_cell(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None) ->
     """
     workload = cell.workload
     operations = workload.iterations
+    if cell.unsupported:
+        return _skipped(cell)
     match workload:
         case LeftOut():
-            return CellPlan(cell, 0, RequestCounts(), 0, 0)
+            return _skipped(cell)
         case SyncLag():
             return _sync_lag(cell, workload)
         case CloudTrailScan() | TreeDownload() | TreeUpload():
@@ -86,6 +88,10 @@ def plan_cell(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None) ->
             size_bytes = int(dataset.size) if isinstance(dataset, Blobs) else 0
             counts = _downloads(cell, operations, size_bytes)
             return _counted(suite, cell, counts, operations * size_bytes, 0)
+
+
+def _skipped(cell: Cell) -> CellPlan:
+    return CellPlan(cell, 0, RequestCounts(), 0, 0)
 
 
 def _counted(

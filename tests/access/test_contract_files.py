@@ -90,7 +90,6 @@ def way(request: pytest.FixtureRequest) -> Way:
 def target(way: Way, aws_shaped_lab: LabState) -> Iterator[AnyBucket]:
     """The target of a way; this process then has the environment of its lab."""
     environment = lab_environment(aws_shaped_lab, aws_shaped=way.aws_shaped)
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ.keys() - environment.keys():
             patch.delenv(name)

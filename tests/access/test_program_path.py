@@ -13,6 +13,7 @@ import pytest
 
 from configs.access_paths import AwsCli, Obstore, S5cmd, TransferManager
 from configs.block import BlockSpec
+from configs.lab_marker import LAB_MARKER
 from configs.manifest import DatasetObject
 from configs.run_record import RunIdentity
 from configs.suite import Cell, Configuration
@@ -24,7 +25,7 @@ from tasks.access.boto3_transfer import TransferManagerPath
 from tasks.access.obstore_api import ObstorePath
 from tasks.access.protocol import FileTransfer
 from tasks.access.s5cmd_cli import S5cmdPath
-from tasks.kernel.errors import UnsupportedError
+from tasks.kernel.errors import LabelError
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import SampleColumns
 from tasks.lab.state import LabState
@@ -98,7 +99,7 @@ def tokens(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_PROFILE", "role")
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{server.server_port}")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SHARED_CREDENTIALS_FILE"):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SHARED_CREDENTIALS_FILE", LAB_MARKER):
         monkeypatch.delenv(name)
     assert plain.endpoint_url is not None
     yield server
@@ -255,12 +256,12 @@ def test_a_failure_is_not_told_with_what_an_operation_before_it_printed(
     ],
     ids=["at its version", "at its first request"],
 )
-def test_a_program_that_hangs_before_it_is_measured_is_skipped_with_what_it_was_asked(
+def test_a_program_that_hangs_before_it_is_measured_fails_the_cell_with_what_it_was_asked(
     plain: BucketTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], asked: str
 ) -> None:
     monkeypatch.setattr(program_path, "_CONNECT_LIMIT_S", 1.0)
     hanging = a_script(tmp_path / "s5cmd", *lines)
-    with pytest.raises(UnsupportedError, match=r"had not ended after 1 s.*write executable") as raised:
+    with pytest.raises(LabelError, match=r"had not ended after 1 s.*write executable") as raised:
         an_s5cmd(plain, hanging).connect(1)
     assert str(raised.value).startswith(f"{hanging} hangs at")
     assert asked in str(raised.value)

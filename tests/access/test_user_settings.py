@@ -1,5 +1,6 @@
 """The user's own AWS settings apply to measured clients, and are told, or named where they are in the way."""
 
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -65,6 +66,29 @@ def test_a_bucket_without_sessions_is_prepared_without_them_and_without_accelera
     settings = control_client(DIRECTORY.model_copy(update={"sessions": False}), {}).meta.config.s3
     assert settings["disable_s3_express_session_auth"]
     assert not settings["use_accelerate_endpoint"]
+
+
+def test_users_who_have_no_configuration_file_are_not_taken_for_the_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "credentials").write_text("[default]\naws_access_key_id = k\naws_secret_access_key = s\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert host_asked(control_client(BUCKET, os.environ)) == "127.0.0.1:9"
+
+
+def test_what_only_amazons_names_reach_is_prepared_by_those_whatever_endpoint_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    for target in (ACCELERATED, DIRECTORY):
+        endpoint_url = control_client(target, os.environ).meta.endpoint_url
+        assert endpoint_url == f"https://s3.{LAB_REGION}.amazonaws.com"
 
 
 @pytest.mark.usefixtures("_in_a_profile")

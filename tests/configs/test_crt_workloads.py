@@ -161,6 +161,12 @@ def test_a_wrong_reference_names_the_line_of_the_suite(tmp_path: Path, workload:
     assert f"{tmp_path}/suite.yaml:10: {complaint.format(tmp_path)}" in str(raised.value)
 
 
+def test_a_workload_file_that_is_no_text_in_utf_8_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "b.run.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match=r"b\.run\.json cannot be read: it is no text file in UTF-8$"):
+        load(tmp_path, "a.run.json", run_file(), SUITE.replace("FILE", "b.run.json"))
+
+
 def test_too_few_operations_for_the_blocks_are_named_at_the_workload(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"suite.yaml:10: workloads.theirs.iterations: 3 operations cannot"):
         load(tmp_path, "a.src.json", {"action": "upload", "fileSize": "1byte", "maxRepeatCount": 3})

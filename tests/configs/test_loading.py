@@ -1,5 +1,7 @@
 """A mistake in a suite file is named with its file, its line and its key."""
 
+from pathlib import Path
+
 import pytest
 
 from configs.errors import UserError
@@ -38,7 +40,7 @@ def test_every_shipped_suite_loads_and_has_cells(name: str) -> None:
             "not a dataset of Cloud",
         ),
         ("blobs-64kib, read_mode", "logs, read_mode", "workloads.read-64kib-single.dataset", "of blobs"),
-        ("kind: mount_io", "kind: mount_i", "configurations.mount-lab.access_path", "'mount_io'"),
+        ("lab: true", "lab: aws-shapd", "lab", "write true, false or aws-shaped (given: 'aws-shapd')"),
         ("  boto3-lab:", "  Boto3:", "configurations.Boto3", "an id starts with a lower-case letter"),
         ("warmup: 5", "warmup: 15", "workloads.scan-simple", "leaves nothing of iterations 15"),
     ],
@@ -50,6 +52,47 @@ def test_a_mistake_is_named_with_its_line_and_key(right: str, wrong: str, key: s
     named = [line for line in str(raised.value).splitlines() if line.startswith("s.yaml:")]
     assert f"s.yaml:{line_of(text, wrong)}: {key}: " in named[0]
     assert complaint in named[0]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "complaint"),
+    [
+        (
+            "kind: mount_io",
+            "kind: mount_i",
+            "configurations.mount-lab.access_path",
+            "did you mean 'mount_io'?",
+        ),
+        ("kind: bucket", "kind: buckets", "targets.bucket", "did you mean 'bucket'?"),
+        ("kind: blobs", "kind: blob", "datasets.blobs-64kib", "did you mean 'blobs'?"),
+        ("kind: blob_read", "kind: blob_reed", "workloads.read-64kib-single", "did you mean 'blob_read'?"),
+        ("kind: blob_read", "kind: left_out", "workloads.read-64kib-single", "are: blob_read, blob_write, "),
+        (
+            "kind: blob_read, ",
+            "",
+            "workloads.read-64kib-single",
+            "this key is missing; the kinds of workload",
+        ),
+        ("kind: blob_read", "kind: 5", "workloads.read-64kib-single", "5 is no kind of workload; the kinds"),
+    ],
+)
+def test_a_wrong_kind_is_answered_with_those_that_a_suite_may_name(
+    right: str, wrong: str, key: str, complaint: str
+) -> None:
+    with pytest.raises(UserError) as raised:
+        parse_suite(LAB.replace(right, wrong, 1), "s.yaml")
+    (said,) = str(raised.value).splitlines()
+    assert said.startswith(f"s.yaml:{line_of(LAB, right)}: {key}.kind: ")
+    assert complaint in said
+    offered = said.rpartition("are: ")[2].split(", ")
+    assert "left_out" not in offered
+    assert ("crt_benchmark" in offered) == key.startswith("workloads")
+
+
+def test_one_mistake_in_lab_is_one_line() -> None:
+    with pytest.raises(UserError) as raised:
+        parse_suite(LAB.replace("lab: true", "lab: [true]"), "s.yaml")
+    assert len(str(raised.value).splitlines()) == 1
 
 
 def test_unique_reads_need_as_many_objects() -> None:
@@ -77,6 +120,10 @@ def test_every_mistake_is_named_at_once() -> None:
     ("text", "complaint"),
     [
         ("a: [1", r"s.yaml:1: this is no valid YAML"),
+        ("a: 1\nb: {c: 2\nd: 3", r"s.yaml:2: .*the flow mapping that begins here: .* in line 3"),
+        ("a: 1\nb: [2,\n3\nc: 4", r"s.yaml:2: .*the flow sequence that begins here: .* in line 4"),
+        ("a: 1\nb: 'c\n\nd: 2", r"s.yaml:2: .*the quoted scalar that begins here: .* in line 4"),
+        ("a: {b: 1]", r"s.yaml:1: this is no valid YAML: expected"),
         ("a: 1\na: 2", r"s.yaml:2: .*duplicate key"),
         ("- 1", r"s.yaml: a suite is a mapping"),
         ("", r"s.yaml: a suite is a mapping"),
@@ -89,6 +136,13 @@ def test_every_mistake_is_named_at_once() -> None:
 def test_what_is_no_suite_is_refused_with_its_file(text: str, complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
         parse_suite(text, "s.yaml")
+
+
+@pytest.mark.parametrize("content", [b"name: \xff\xfe", "name: é".encode("latin-1"), bytes(range(256))])
+def test_what_is_no_text_in_utf_8_is_told_so(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "s.yaml").write_bytes(content)
+    with pytest.raises(UserError, match=r"s\.yaml: this is no suite: it is no text file in UTF-8$"):
+        load_suite(str(tmp_path / "s.yaml"))
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b", "", "."])

@@ -117,13 +117,27 @@ def test_a_suite_that_lies_in_the_lab_by_itself_needs_no_overlay() -> None:
 
 def test_the_later_layer_wins(suite: str, tmp_path: Path) -> None:
     targets = tmp_path / "targets.yaml"
-    targets.write_text("targets: {bucket: {bucket: from-file}, mount: {path: /mnt/file}}")
+    targets.write_text("targets: {bucket: {bucket: from-file}, mount: {fstype: from-file}}")
     settings = ["targets.bucket.bucket=from-set", "targets.bucket.bucket=from-last-set"]
     in_lab = load_suite(suite, in_lab=True, targets_file=str(targets))
     assert in_lab.bucket("bucket").bucket == "from-file"
+    settings.append("targets.mount.path=/mnt/set")
     found = load_suite(suite, targets_file=str(targets), settings=settings)
     assert found.bucket("bucket").bucket == "from-last-set"
-    assert found.targets["mount"].model_dump()["path"] == Path("/mnt/file")
+    mount = found.targets["mount"].model_dump()
+    assert (mount["fstype"], mount["path"]) == ("from-file", Path("/mnt/set"))
+
+
+def test_a_mounts_path_of_the_suite_is_taken_back_by_its_lab_overlay(suite: str, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SUITE.replace("shows: bucket}", "shows: bucket, path: /mnt/x}"))
+    complaint = (
+        "targets.mount.path: the lab says where it is mounted: leave path out, or write null in an overlay"
+    )
+    with pytest.raises(UserError) as raised:
+        load_suite(suite, in_lab=True)
+    assert str(raised.value) == f"{suite}:6: {complaint}"
+    (tmp_path / "lab" / "small.yaml").write_text(f"{LAB}  mount: {{path: null}}\n")
+    assert load_suite(suite, in_lab=True).lab is True
 
 
 @pytest.mark.parametrize(
@@ -152,6 +166,9 @@ def test_a_setting_is_read_as_a_yaml_scalar(suite: str, setting: str, field: str
         ("targets.bucket.bukket=x", "--set targets.bucket.bukket: unknown key; did you mean 'bucket'?"),
         ("targets.bukket.bucket=x", "--set targets.bukket.bucket: the suite has no targets.bukket; did you"),
         ("blocks.x=5", "--set blocks.x: the suite has no blocks; known here: "),
+        ("version.x=5", "--set version.x: version is no mapping: no key lies below it"),
+        ("targets.bucket.kind.x=5", "--set targets.bucket.kind.x: targets.bucket.kind is no mapping"),
+        ("targets.mount.path=/mnt/x", "--set targets.mount.path: the lab says where it is mounted"),
         ("blocks=0", "--set blocks: Input should be greater than or equal to 1 (given: 0)"),
         ("blocks=[1, 2]", "--set blocks: '[1, 2]' is more than one value"),
         ("description=", "--set description: Input should be a valid string"),

@@ -69,7 +69,17 @@ def test_a_cell_knows_its_bucket_also_behind_a_mount() -> None:
         (
             "aws_cli}, target: x}",
             "aws_cli}, target: m}",
-            "aws_cli reaches a bucket or a directory_bucket or a",
+            "aws_cli reaches a bucket or a directory_bucket or an accelerated_bucket, but .* is a mount",
+        ),
+        (
+            "shows: x}",
+            "shows: x, path: /mnt/x}",
+            "targets.m.path: the lab says where it is mounted: leave path out",
+        ),
+        (
+            "shows: x}",
+            "shows: x, root_prefix: s3bench/}",
+            "targets.m.root_prefix: the lab mounts the whole bucket: leave root_prefix out",
         ),
         (
             "mount_io}, target: m}",
@@ -90,3 +100,39 @@ def test_parts_that_do_not_fit_are_refused(right: str, wrong: str, complaint: st
     assert right in SUITE
     with pytest.raises(UserError, match=complaint):
         parse_suite(SUITE.replace(right, wrong, 1), "s.yaml")
+
+
+MOUNT_ON_AWS = """
+name: s
+targets:
+  b: {kind: bucket, bucket: logs, prefix: team/s3bench}
+  m:
+    kind: mount
+    shows: b
+    path: /mnt/logs
+    root_prefix: "team/"
+configurations: {mnt: {access_path: {kind: mount_io}, target: m}}
+workloads: {write: {kind: blob_write, size: 64}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("root_prefix", "refused"),
+    [
+        ("", False),
+        ("team/", False),
+        ("team/s3bench/", False),
+        ("tea/", True),
+        ("s3bench/", True),
+        ("team/s3bench/datasets/", True),
+    ],
+)
+def test_the_root_of_a_mount_must_hold_the_prefix_of_its_bucket(root_prefix: str, refused: bool) -> None:
+    text = MOUNT_ON_AWS.replace('"team/"', f'"{root_prefix}"')
+    if not refused:
+        assert parse_suite(text, "s.yaml").cells()
+        return
+    with pytest.raises(
+        UserError, match=r"^s\.yaml:9: targets\.m\.root_prefix: a mount .* does not show team/s3bench/"
+    ):
+        parse_suite(text, "s.yaml")

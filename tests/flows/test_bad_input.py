@@ -1,10 +1,14 @@
 """Bad input ends with status 2 and one message that says what, where and what would be right."""
 
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tasks.venues.host_lock import host_lock
 
 pytestmark = pytest.mark.usefixtures("suite_file")
 
@@ -149,3 +153,24 @@ def test_only_takes_one_or_several_configurations(
     answer = s3bench("plan", "small.yaml", *words)
     assert answer.returncode == 0, answer.stderr
     assert f"small: {3 * configurations} cells" in answer.stdout
+
+
+def test_a_run_that_is_interrupted_while_it_waits_says_that_nothing_was_measured(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("S3BENCH_LOCK", environment["S3BENCH_LOCK"])
+    with host_lock("a test", 0.0, str):
+        process = subprocess.Popen(
+            [Path(sys.executable).with_name("s3bench"), "run", "small.yaml"],
+            cwd=tmp_path,
+            env=environment | {"PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert "a test" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=40)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "s3bench: interrupted: nothing was measured"

@@ -53,6 +53,9 @@ def refuse_other_answers(results: Path, report: str, delays: Delays) -> None:
             assert found == pytest.approx(expected, rel=0.05, abs=1.0), (workload, config)
         fastest = min((measured[workload, config], config) for config in configs)[1]
         assert fastest == min((added[config], config) for config in configs)[1]
+        assert known_answers(report, workload) == {
+            config: "yes" for config in configs if config != "regional"
+        }
         assert verdicts(report, workload) == {
             config: "faster" if added[config] < added["regional"] else "slower"
             for config in configs
@@ -65,6 +68,12 @@ def verdicts(report: str, workload: str) -> dict[str, str]:
     section = re.split(rf"^Workload {workload} ", report, flags=re.MULTILINE)[1]
     table = re.split(r"^Time of ", section, flags=re.MULTILINE)[1].split("\n\n")[0]
     return dict(re.findall(r"^(\S+) .*\), (faster|slower|no difference)", table, re.MULTILINE))
+
+
+def known_answers(report: str, workload: str) -> dict[str, str]:
+    """What the report's own table says of each configuration, beside `regional`."""
+    section = re.split(r"^Known answers ", report, flags=re.MULTILINE)[1].split("\nWorkload ")[0]
+    return dict(re.findall(rf"^(\S+) +regional +{workload} .* (yes|NO) *$", section, re.MULTILINE))
 
 
 def test_a_run_finds_delays_that_were_chosen_for_it_and_names_the_winner(

@@ -1,6 +1,7 @@
 """`s3bench lab`: the AWS-shaped lab from the command line."""
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,19 @@ def test_a_lab_becomes_aws_shaped_says_so_and_gives_an_environment(s3bench: Comm
     assert "AWS_ENDPOINT_URL=" not in shaped
     assert "export AWS_ENDPOINT_URL=http://127.0.0.1:" in ordinary
     assert s3bench("lab", "down").stdout == "lab down\n"
+
+
+def test_a_lab_that_a_killed_run_left_says_so_and_how_it_ends(s3bench: Command, tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib, signal\nfrom tasks.lab.local_lab import running_lab\n"
+        f"with running_lab(pathlib.Path({str(tmp_path / '.lab')!r})):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=False)
+    left = "It was left by a run that was killed: s3bench lab down --lab .lab ends it, or the next run.\n"
+    assert s3bench("lab", "status").stdout.endswith(left)
+    s3bench("lab", "up")
+    assert "It was left" not in s3bench("lab", "status").stdout
 
 
 def test_bad_delays_are_named_before_anything_starts(s3bench: Command, tmp_path: Path) -> None:

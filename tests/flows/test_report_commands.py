@@ -104,4 +104,10 @@ def test_without_a_reference_the_run_is_reported(s3bench: Command) -> None:
     answer = s3bench("report")
     assert answer.returncode == 0, answer.stderr
     assert "Time of one read, ms" in answer.stdout
+    assert len(answer.stdout.splitlines()[0]) == 120, "as COLUMNS says"
     assert "published" not in answer.stdout
+
+
+@pytest.mark.usefixtures("stored")
+def test_without_a_terminal_lines_are_long_where_columns_does_not_tell_their_length(s3bench: Command) -> None:
+    assert len(s3bench("report", COLUMNS="").stdout.splitlines()[0]) == 160

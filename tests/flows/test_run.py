@@ -256,6 +256,10 @@ def test_a_stopped_run_keeps_what_was_measured_and_stops_its_lab(
     assert process.returncode not in {0, 1, 2}, output
     assert "Traceback" not in output
     assert stored(tmp_path / "results")
+    assert output.splitlines()[-1] == (
+        "s3bench: interrupted: what was measured until then is stored in results, and "
+        "`s3bench report --results results` shows it as incomplete"
+    )
     assert "INCOMPLETE" in s3bench("report").stdout
     assert lab_status(tmp_path / ".lab").condition == "down"
 

@@ -95,3 +95,14 @@ def test_no_thread_begins_anything_once_the_time_is_up() -> None:
     assert cost.not_begun == len(samples) == 42
     samples.drop_unmeasured()
     assert len(samples) == 0
+
+
+def test_a_thread_of_one_operation_does_not_lower_the_gap_between_operations() -> None:
+    class Slow(Waiting):
+        def prepare(self, seq: int) -> int:
+            time.sleep(0.02)
+            return seq
+
+    # One of four threads has a second operation, and with it a gap, of 20 ms at least.
+    cost = measure_in_threads(lambda number, part: Slow(number, part, []), SampleColumns(), 5, 0, threads=4)
+    assert cost.gap_ns >= 20_000_000

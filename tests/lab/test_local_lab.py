@@ -18,8 +18,10 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from configs.errors import UserError
+from configs.lab_marker import LAB_MARKER
 from tasks.lab import rclone
 from tasks.lab.local_lab import lab_down, lab_status, lab_up, running_lab
+from tasks.lab.locks import is_abandoned
 from tasks.lab.processes import ProcessRef
 from tasks.lab.state import VARIABLES_TO_UNSET, LabFolder, LabState, read_state, shell_exports, write_state
 
@@ -353,6 +355,19 @@ def test_the_shell_lines_reach_the_lab_whatever_the_user_has_set(shared_lab: Lab
     assert result.stdout == f"{shared_lab.bucket}\n", result.stderr
 
 
+def test_the_shell_lines_say_nothing_that_only_what_is_measured_in_the_lab_may_know(
+    shared_lab: LabState,
+) -> None:
+    assert LAB_MARKER in shared_lab.environment()
+    assert LAB_MARKER not in shell_exports(shared_lab)
+
+
+def test_a_lab_that_was_brought_up_to_stay_is_never_abandoned(folder: Path) -> None:
+    assert not is_abandoned(folder)
+    lab_up(folder)
+    assert not is_abandoned(folder)
+
+
 def test_the_last_of_two_runs_takes_a_temporary_lab_down(tmp_path: Path) -> None:
     with running_lab(tmp_path / "lab") as first:
         with running_lab(tmp_path / "lab") as second:
@@ -361,7 +376,7 @@ def test_the_last_of_two_runs_takes_a_temporary_lab_down(tmp_path: Path) -> None
     assert lab_status(tmp_path / "lab").condition == "down"
 
 
-def test_the_lab_of_a_killed_run_goes_down_with_the_next_run(tmp_path: Path) -> None:
+def test_the_lab_of_a_killed_run_is_known_and_goes_down_with_the_next_run(tmp_path: Path) -> None:
     program = (
         "import os, pathlib, signal\nfrom tasks.lab.local_lab import running_lab\n"
         f"with running_lab(pathlib.Path({str(tmp_path / 'lab')!r})):\n"
@@ -370,8 +385,9 @@ def test_the_lab_of_a_killed_run_goes_down_with_the_next_run(tmp_path: Path) -> 
     killed = subprocess.run([sys.executable, "-c", program], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert lab_status(tmp_path / "lab").condition == "up"
+    assert is_abandoned(tmp_path / "lab")
     with running_lab(tmp_path / "lab"):
-        pass
+        assert not is_abandoned(tmp_path / "lab")
     assert lab_status(tmp_path / "lab").condition == "down"
 
 

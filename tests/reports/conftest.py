@@ -36,6 +36,37 @@ class Run:
     def samples(self) -> pa.Table:
         return pa.Table.from_pylist(self.rows, schema=SAMPLES)
 
+    def operations(
+        self, config_id: str, workload_id: str, operation: str, times_ms: list[float], **values: object
+    ) -> list[Row]:
+        """Rows of one operation for each time, spread over five blocks; they are not added yet."""
+        unset = dict.fromkeys(self.rows[0])
+        return [
+            unset
+            | _row(config_id, workload_id, operation, block=place % 5, total_ns=int(time_ms * 1e6))
+            | values
+            for place, time_ms in enumerate(times_ms)
+        ]
+
+    @staticmethod
+    def many(time_ms: float, count: int = 100) -> list[float]:
+        """Times of which p50 is `time_ms`, and p50's interval is narrow."""
+        return [time_ms + (place - count / 2) * 1e-5 for place in range(count)]
+
+    def with_cells(self, **parameters: dict[str, str]) -> None:
+        """Cells of the rows, measured, with parameters by `config__workload`."""
+        seen = dict.fromkeys((str(row["config_id"]), str(row["workload_id"])) for row in self.rows)
+        cells = tuple(
+            CellRecord(
+                config_id=config_id,
+                workload_id=workload_id,
+                status="measured",
+                parameters=parameters.get(f"{config_id}__{workload_id}", {}),
+            )
+            for config_id, workload_id in seen
+        )
+        self.record = self.record.model_copy(update={"cells": cells, "baseline": next(iter(seen))[0]})
+
 
 def _row(config_id: str, workload_id: str, operation: str, **values: object) -> Row:
     return {

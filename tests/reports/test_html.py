@@ -51,7 +51,7 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if self.open and self.open[-1] in {"td", "th"}:
+        if {"td", "th"} & set(self.open[-2:]):  # a link may stand in between
             self.rows[-1][-1] += data
 
 

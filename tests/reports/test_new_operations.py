@@ -12,46 +12,9 @@ from tasks.reports.run_sections import document
 from tasks.reports.view import Report, build_report
 
 if TYPE_CHECKING:
-    from conftest import Row, Run
+    from conftest import Run
 
 MS = 1_000_000
-
-
-def rows(
-    run: "Run", config_id: str, workload_id: str, operation: str, times_ms: list[float], **values: object
-) -> "list[Row]":
-    """One operation for each time, spread over five blocks."""
-    return [
-        {
-            **dict.fromkeys(run.rows[0]),
-            "run_id": run.record.run_id,
-            "config_id": config_id,
-            "workload_id": workload_id,
-            "operation": operation,
-            "outcome": "ok",
-            "warmup": False,
-            "block": place % 5,
-            "worker": 0,
-            "total_ns": int(time_ms * MS),
-            **values,
-        }
-        for place, time_ms in enumerate(times_ms)
-    ]
-
-
-def with_cells(run: "Run", **parameters: dict[str, str]) -> None:
-    """Cells of the rows, measured, with parameters by `config__workload`."""
-    seen = dict.fromkeys((str(row["config_id"]), str(row["workload_id"])) for row in run.rows)
-    cells = tuple(
-        CellRecord(
-            config_id=config_id,
-            workload_id=workload_id,
-            status="measured",
-            parameters=parameters.get(f"{config_id}__{workload_id}", {}),
-        )
-        for config_id, workload_id in seen
-    )
-    run.record = run.record.model_copy(update={"cells": cells, "baseline": next(iter(seen))[0]})
 
 
 def reported(run: "Run") -> Report:
@@ -62,15 +25,10 @@ def tables(document: Document, section: str) -> dict[str, Table]:
     return {table.title: table for one in document.sections if one.heading == section for table in one.tables}
 
 
-def many(time_ms: float, count: int = 100) -> list[float]:
-    """Times of which p50 is `time_ms`, and p50's interval is narrow."""
-    return [time_ms + (place - count / 2) * 1e-5 for place in range(count)]
-
-
 def test_only_stages_that_happened_have_a_column_and_processor_time_is_none_of_them(run: "Run") -> None:
     stages = {"connect_ns": 2 * MS, "tls_ns": 3 * MS, "ttfb_ns": 9 * MS, "user_ns": 5 * MS}
-    run.rows = rows(run, "sdk", "first", "first_read", many(10), **stages)
-    with_cells(run)
+    run.rows = run.operations("sdk", "first", "first_read", run.many(10), **stages)
+    run.with_cells()
     found = tables(document(reported(run)), "Workload first")
     medians = found["Stages of one read by a fresh client, p50 in ms"]
     assert medians.header == ("Configuration", "connect", "TLS", "first byte", "total")
@@ -79,10 +37,10 @@ def test_only_stages_that_happened_have_a_column_and_processor_time_is_none_of_t
 
 def test_the_parts_of_a_mean_add_up_though_the_first_byte_contains_others(run: "Run") -> None:
     stages = {"connect_ns": 2 * MS, "tls_ns": 3 * MS, "ttfb_ns": 9 * MS}
-    run.rows = rows(run, "sdk", "first", "first_read", many(10), **stages)
+    run.rows = run.operations("sdk", "first", "first_read", run.many(10), **stages)
     for row in run.rows[50:]:  # half of them reuse a connection: its stages count with their share
         row.update(connect_ns=None, tls_ns=None, ttfb_ns=4 * MS)
-    with_cells(run)
+    run.with_cells()
     found = tables(document(reported(run)), "Workload first")
     means = found["Stages of one read by a fresh client, mean in ms (these add up)"]
     assert means.header == ("Configuration", "connect", "TLS", "until first byte", "other", "total")
@@ -93,10 +51,14 @@ def test_the_parts_of_a_mean_add_up_though_the_first_byte_contains_others(run: "
 
 def test_processor_time_has_a_ratio_that_is_called_no_speed(run: "Run") -> None:
     run.rows = [
-        *rows(run, "cli", "up", "upload", many(100), user_ns=40 * MS, system_ns=4 * MS, size_bytes=10**6),
-        *rows(run, "fast", "up", "upload", many(50), user_ns=80 * MS, system_ns=4 * MS, size_bytes=10**6),
+        *run.operations(
+            "cli", "up", "upload", run.many(100), user_ns=40 * MS, system_ns=4 * MS, size_bytes=10**6
+        ),
+        *run.operations(
+            "fast", "up", "upload", run.many(50), user_ns=80 * MS, system_ns=4 * MS, size_bytes=10**6
+        ),
     ]
-    with_cells(run)
+    run.with_cells()
     found = tables(document(reported(run)), "Workload up")
     (ratios,) = (table for title, table in found.items() if title.startswith("Stages relative to cli"))
     assert ratios.title == "Stages relative to cli: below 1 is faster (CPU: less of it)"
@@ -107,11 +69,13 @@ def test_processor_time_has_a_ratio_that_is_called_no_speed(run: "Run") -> None:
 
 def test_throughput_processor_time_and_start_up_stand_beside_the_transfer(run: "Run") -> None:
     run.rows = [
-        *rows(run, "cli", "up", "upload", many(500), user_ns=300 * MS, system_ns=50 * MS, size_bytes=10**7),
-        *rows(run, "cli", "up", "start_up", many(200)),
-        *rows(run, "sdk", "up", "upload", many(100), size_bytes=10**7),
+        *run.operations(
+            "cli", "up", "upload", run.many(500), user_ns=300 * MS, system_ns=50 * MS, size_bytes=10**7
+        ),
+        *run.operations("cli", "up", "start_up", run.many(200)),
+        *run.operations("sdk", "up", "upload", run.many(100), size_bytes=10**7),
     ]
-    with_cells(run)
+    run.with_cells()
     (beside,) = (
         table for title, table in tables(document(reported(run)), "Workload up").items() if "At p50" in title
     )
@@ -131,8 +95,8 @@ def test_throughput_processor_time_and_start_up_stand_beside_the_transfer(run: "
     ("n", "shown"), [(100, "10.0"), (6, "10.0"), (3, "(10.0)")], ids=["enough", "just enough", "too few"]
 )
 def test_throughput_of_too_few_transfers_is_in_brackets(run: "Run", n: int, shown: str) -> None:
-    run.rows = rows(run, "cli", "up", "upload", [100.0] * n, size_bytes=10**6)
-    with_cells(run)
+    run.rows = run.operations("cli", "up", "upload", [100.0] * n, size_bytes=10**6)
+    run.with_cells()
     (beside,) = (
         table for title, table in tables(document(reported(run)), "Workload up").items() if "At p50" in title
     )
@@ -145,9 +109,9 @@ def test_throughput_of_several_threads_is_what_they_moved_together_by_the_wall_t
     run.rows = [
         {**row, "block": block, "worker": thread, "started_us": 1_767_232_800_000_000 + 10_000 * (thread > 0)}
         for block in range(3)
-        for thread, row in enumerate(rows(run, "sdk", "read", "read", [90.0] * 64, size_bytes=10**6))
+        for thread, row in enumerate(run.operations("sdk", "read", "read", [90.0] * 64, size_bytes=10**6))
     ]
-    with_cells(run)
+    run.with_cells()
     found = tables(document(reported(run)), "Workload read")
     (table,) = (table for title, table in found.items() if "hroughput" in title)
     assert table.title.startswith("Throughput of all threads together")
@@ -157,11 +121,11 @@ def test_throughput_of_several_threads_is_what_they_moved_together_by_the_wall_t
 
 def test_a_stage_that_hardly_ever_happened_is_shown_with_its_n_and_has_no_ratio(run: "Run") -> None:
     run.rows = [
-        *rows(run, "one", "read", "read", many(10), ttfb_ns=4 * MS),
-        *rows(run, "two", "read", "read", many(20), ttfb_ns=8 * MS),
+        *run.operations("one", "read", "read", run.many(10), ttfb_ns=4 * MS),
+        *run.operations("two", "read", "read", run.many(20), ttfb_ns=8 * MS),
     ]
     run.rows[0]["connect_ns"] = run.rows[100]["connect_ns"] = MS
-    with_cells(run)
+    run.with_cells()
     found = tables(document(reported(run)), "Workload read")
     assert found["Stages of one read, p50 in ms"].rows[0][1:3] == ("(1.00), n 1", "4.00")
     (ratios,) = (table for title, table in found.items() if title.startswith("Stages relative to one"))
@@ -170,31 +134,30 @@ def test_a_stage_that_hardly_ever_happened_is_shown_with_its_n_and_has_no_ratio(
 
 def test_scans_and_lags_have_no_throughput(run: "Run") -> None:
     run.rows = [
-        *rows(run, "a", "scan", "scan", many(100), size_bytes=10**6),
-        *rows(run, "a", "lag", "sync_lag", many(100), size_bytes=10**6),
+        *run.operations("a", "scan", "scan", run.many(100), size_bytes=10**6),
+        *run.operations("a", "lag", "sync_lag", run.many(100), size_bytes=10**6),
     ]
-    with_cells(run)
+    run.with_cells()
     for section in ("Workload scan", "Workload lag"):
         assert not any("MB/s" in title for title in tables(document(reported(run)), section))
 
 
 def test_a_tree_says_what_one_transfer_of_it_moves(run: "Run") -> None:
-    run.rows = rows(run, "cli", "tree", "upload_tree", many(100), files=242, size_bytes=85_000_000)
-    with_cells(run)
+    run.rows = run.operations("cli", "tree", "upload_tree", run.many(100), files=242, size_bytes=85_000_000)
+    run.with_cells()
     (section,) = (one for one in document(reported(run)).sections if one.heading == "Workload tree")
     assert "Each operation moves 242 files, 85,000,000 bytes." in section.sentences
 
 
 def test_sync_lags_stand_in_one_table_by_side_and_size_with_those_never_seen(run: "Run") -> None:
     run.rows = [
-        *rows(run, "mount", "lag-get-big", "sync_lag", many(2500), size_bytes=10**6),
-        *rows(run, "mount", "lag-get", "sync_lag", many(2100), size_bytes=1000),
-        *rows(run, "mount", "lag-ls", "sync_lag", many(300, 5), size_bytes=1000),
+        *run.operations("mount", "lag-get-big", "sync_lag", run.many(2500), size_bytes=10**6),
+        *run.operations("mount", "lag-get", "sync_lag", run.many(2100), size_bytes=1000),
+        *run.operations("mount", "lag-ls", "sync_lag", run.many(300, 5), size_bytes=1000),
     ]
     for row in run.rows[-2:]:
         row.update(outcome="error", error="NotSeenInTime", message="not seen whole after 5.000 s")
-    with_cells(
-        run,
+    run.with_cells(
         mount__lag_get={},
         **{
             f"mount__{name}": {
@@ -220,7 +183,7 @@ def test_sync_lags_stand_in_one_table_by_side_and_size_with_those_never_seen(run
 
 
 def test_sync_lags_of_an_incomplete_run_are_shown_without_what_nobody_knows(run: "Run") -> None:
-    run.rows = rows(run, "mount", "lag", "sync_lag", many(2100), size_bytes=1000)
+    run.rows = run.operations("mount", "lag", "sync_lag", run.many(2100), size_bytes=1000)
     (table,) = tables(document(build_report(None, run.record.run_id, run.samples)), "Sync lag").values()
     assert table.rows[0][1:4] == ("1,000", "–", "100")
 
@@ -228,11 +191,10 @@ def test_sync_lags_of_an_incomplete_run_are_shown_without_what_nobody_knows(run:
 def first_and_steady(run: "Run", **other: str) -> Document:
     same = {"workload.dataset": "blobs", "workload.read_mode": "single"}
     run.rows = [
-        *rows(run, "sdk", "first", "first_read", many(50), size_bytes=1000),
-        *rows(run, "sdk", "steady", "read", many(10), size_bytes=1000),
+        *run.operations("sdk", "first", "first_read", run.many(50), size_bytes=1000),
+        *run.operations("sdk", "steady", "read", run.many(10), size_bytes=1000),
     ]
-    with_cells(
-        run,
+    run.with_cells(
         sdk__first=same,
         sdk__steady=same | {"workload.concurrency": "1"} | other,
     )
@@ -253,11 +215,11 @@ def test_a_first_request_stands_beside_the_steady_state_of_the_same_data(run: "R
 
 def test_a_workload_that_the_baseline_does_not_do_is_compared_with_the_first_that_does(run: "Run") -> None:
     run.rows = [
-        *rows(run, "sdk", "read", "read", many(10), size_bytes=1000),
-        *rows(run, "cli", "up", "upload", many(100), size_bytes=1000),
-        *rows(run, "other", "up", "upload", many(200), size_bytes=1000),
+        *run.operations("sdk", "read", "read", run.many(10), size_bytes=1000),
+        *run.operations("cli", "up", "upload", run.many(100), size_bytes=1000),
+        *run.operations("other", "up", "upload", run.many(200), size_bytes=1000),
     ]
-    with_cells(run)
+    run.with_cells()
     assert run.record.baseline == "sdk"
     (section,) = (one for one in document(reported(run)).sections if one.heading == "Workload up")
     assert "Compared with cli: sdk does not do this workload." in section.sentences
@@ -302,11 +264,11 @@ def test_a_page_of_the_cells_of_all_five_suites_stays_below_two_megabytes(run: "
         row
         for workload in range(12)
         for config in range(8)
-        for row in rows(
-            run, f"config_{config}", f"work_{workload}", "first_read", many(10 + config), **stages
+        for row in run.operations(
+            f"config_{config}", f"work_{workload}", "first_read", run.many(10 + config), **stages
         )
     ]
-    with_cells(run)
+    run.with_cells()
     cells = tuple(
         cell.model_copy(update={"proof": proof | {"requests": cell.cell_id}, "parameters": proof})
         for cell in run.record.cells

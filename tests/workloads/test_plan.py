@@ -147,3 +147,41 @@ def test_a_workload_that_is_left_out_is_told_in_the_plan_and_asks_for_nothing(
     reason = "new.run.json has no counterpart here: it is of version 3, and version 2 is known"
     assert f"skipped: theirs: {reason}" in cost_lines(suite, plan_suite(suite))
     assert cost_of(suite, plan_suite(suite)).usd == usd(SUITE)
+
+
+@pytest.mark.parametrize(
+    ("access_path", "target", "sessions", "reason"),
+    [
+        ("{kind: boto3_transfer, engine: crt}", "fast", True, "boto3 gives its CRT engine no accelerate"),
+        ("{kind: boto3_transfer, engine: crt}", "express", False, "boto3's CRT engine signs for a directory"),
+        ("{kind: boto3_transfer, engine: crt}", "express", True, ""),
+        ("{kind: obstore}", "express", False, "obstore signs for directory buckets with a session only"),
+        ("{kind: obstore}", "express", True, ""),
+    ],
+)
+def test_what_a_client_can_never_measure_is_told_in_the_plan_and_asks_for_nothing(
+    access_path: str, target: str, sessions: bool, reason: str
+) -> None:
+    text = SUITE.replace(
+        "workloads:",
+        f"  odd: {{access_path: {access_path}, target: {target}}}\nworkloads:\n"
+        "  up: {kind: file_upload, size: 64, iterations: 1, warmup: 0}",
+    ).replace("region: us-east-1}\nconf", f"region: us-east-1, sessions: {sessions}}}\nconf")
+    suite = parse_suite(text, "s.yaml")
+    plan = plan_suite(suite)
+    workload = "write" if "obstore" in access_path else "up"
+    (shown,) = [line for line in cost_lines(suite, plan) if line.startswith("skipped: ")] or [""]
+    assert shown.startswith(f"skipped: odd/{workload}: {reason}" if reason else "")
+    assert bool(shown) == bool(reason) == (cell(plan, f"odd/{workload}") == (0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(("sessions", "told"), [(True, True), (False, False)])
+def test_sessions_that_are_not_counted_are_told(sessions: bool, told: bool) -> None:
+    suite = parse_suite(
+        SUITE.replace("region: us-east-1}\nconf", f"region: us-east-1, sessions: {sessions}}}\nconf"),
+        "s.yaml",
+    )
+    line = (
+        "not counted: CreateSession, which each new client of express asks for, at a price that is not known"
+    )
+    assert (line in cost_lines(suite, plan_suite(suite))) == told
