@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, FileTree
 from configs.targets import MUST_BE_GIVEN, BucketTarget, DirectoryBucketTarget, MountTarget
 from configs.workloads import (
+    BEGIN_WITHIN,
     BlobRead,
     CloudTrailScan,
     FileDownload,
@@ -157,10 +158,11 @@ def _time_problems(suite: "Suite", place: tuple[str, ...], workload: SyncLag) ->
     """A block in which nothing is ever seen must end by its own time-outs, so that its samples say so."""
     in_a_block = -(-workload.iterations // suite.blocks)
     longest_s = in_a_block * (workload.timeout_s + workload.poll_interval_ms / 1000)
-    if longest_s >= suite.block_timeout_s:
+    if longest_s >= suite.block_timeout_s * BEGIN_WITHIN:
         message = (
             f"{in_a_block} writes of a block, if none is seen within timeout_s {workload.timeout_s:g}, take "
-            f"{longest_s:g} s, but block_timeout_s is {suite.block_timeout_s:g}: "
+            f"{longest_s:g} s, but block_timeout_s is {suite.block_timeout_s:g}, of which a tenth is kept "
+            "for its end: "
             "raise that one, lower this one, or give fewer iterations"
         )
         yield Problem((*place, "timeout_s"), message)

@@ -12,6 +12,12 @@ from configs.base import Identifier, Model, Size
 CacheUse = Literal["single", "unique", "scan", "write"]
 """Which of a client's cache states a workload meets: the fields of `CacheStates`."""
 
+BEGIN_WITHIN: Final = 0.9
+"""Of `block_timeout_s`: from then on a block begins no operation, and ends by itself with what it has.
+
+What is left is for the operation that is under way then, for looking at what was written, and cleaning up.
+"""
+
 
 class _Repeated(Model):
     needs: ClassVar[Ability] = "objects"

@@ -16,7 +16,8 @@ class ProgramCredentials:
 
     Left alone, each process looks them up anew and inside the clock: at the metadata service, by single
     sign-on, by assuming a role. Keys in the environment come before all of these, and before what a profile
-    says, in the AWS CLI and in s5cmd. boto3's session renews its own a while before they expire.
+    says, in the AWS CLI and in s5cmd. boto3's session renews its own a while before they expire; a program
+    cannot renew what it was given, so that an operation longer than what is left of a role fails.
     """
 
     def __init__(self) -> None:

@@ -89,12 +89,12 @@ def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Clie
 
 def _of_lab(environment: Mapping[str, str]) -> Config:
     """What a lab puts into the environment of clients that read one; the AWS-shaped lab does more."""
+    # The user's own settings may be in this process.
+    plain = _NO_CONFIGURED_ENDPOINT.merge(Config(use_fips_endpoint=False, use_dualstack_endpoint=False))
     proxy_url = environment.get("HTTPS_PROXY")
     if proxy_url is None:
-        return _NO_CONFIGURED_ENDPOINT  # the user's own may be in this process
-    return _NO_CONFIGURED_ENDPOINT.merge(
-        Config(proxies={"https": proxy_url}, request_checksum_calculation="when_required")
-    )
+        return plain
+    return plain.merge(Config(proxies={"https": proxy_url}, request_checksum_calculation="when_required"))
 
 
 def own_endpoint_url(region: str | None) -> str:

@@ -67,6 +67,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     *,
     clock: Clock = time.perf_counter_ns,
     thread: int | None = None,
+    epoch_us: int | None = None,
     deadline_ns: int | None = None,
 ) -> LoopCost:
     """Run an operation `count` times, of which the first `warmup` are marked, and record every one.
@@ -79,6 +80,8 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         clock: what is read before and after each operation.
         thread: the number of this thread among several, which leave the garbage collector alone; None
             where this is the only one.
+        epoch_us: what `epoch_of` gave, once for all threads, so that their starts lie on one clock; None
+            where this is the only one.
         deadline_ns: the reading of the clock from which on no operation is begun; None where time is not
             bounded.
     """
@@ -89,9 +92,9 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     prepare, timed = operation.prepare, operation.timed
     disable_gc, enable_gc = (gc.disable, gc.enable) if thread is None else (_leave_gc, _leave_gc)
     done = gaps_ns = previous_ended_ns = 0
+    epoch_us = epoch_of(clock) if epoch_us is None else epoch_us
     cpu_before_ns = time.process_time_ns()
     origin_ns = clock()
-    epoch_us = time.time_ns() // 1000 - origin_ns // 1000
     for seq in range(count):
         if deadline_ns is not None and clock() >= deadline_ns:
             break
@@ -106,6 +109,8 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
             ended_ns = clock()
             enable_gc()
             started_us[row], total_ns[row] = epoch_us + started_ns // 1000, ended_ns - started_ns
+            # An explanation may fail too, as of a folder that a killed program still changes.
+            samples.fail(row, Failure(type(error).__name__, str(error)))
             samples.fail(row, operation.explain(samples, row, argument, error))
         else:
             ended_ns = clock()
@@ -121,6 +126,11 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     wall_ns = clock() - origin_ns
     cpu_ns = time.process_time_ns() - cpu_before_ns
     return LoopCost(wall_ns, cpu_ns, gaps_ns // max(1, done - 1), count - done)
+
+
+def epoch_of(clock: Clock) -> int:
+    """What makes microseconds of the clock those since 1970."""
+    return time.time_ns() // 1000 - clock() // 1000
 
 
 def _check(

@@ -31,11 +31,16 @@ def is_last(users: IO[str]) -> bool:
 def is_abandoned(folder: Path) -> bool:
     """Whether a lab came up for a run and no run uses it any more: then one was killed.
 
-    Asked while no other command can ask the same, since one that finds the lab in use leaves it up.
+    Asked while no other command can ask the same, since one that finds the lab in use leaves it up. While
+    another one changes the lab, or where it cannot be asked, nothing is claimed.
     """
     lab = LabFolder(folder.resolve())
     if read_state(lab.state_file) is None:
         return False
-    with locked(lab), lab.users_file.open("a") as users:
-        state = read_state(lab.state_file)
-        return state is not None and state.temporary and is_last(users)
+    try:
+        with lab.lock_file.open("a") as lock, lab.users_file.open("a") as users:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            state = read_state(lab.state_file)
+            return state is not None and state.temporary and is_last(users)
+    except OSError:  # another command holds the lock, or the folder is read-only
+        return False

@@ -1,8 +1,8 @@
 """The local venue: every block in a fresh process on this host, ended when it outlives its time.
 
-A block that is merely slow ends by itself before that, with the samples that it has; only one that hangs is
-killed, and what it had measured is lost with it. So is one in a lab that broke, in which a mount's reads can
-each take a minute to fail.
+A block that is merely slow ends by itself before that, with the samples that it has. One that hangs, or whose
+last operation takes more than the rest of its time, is killed, and what it had measured is lost with it. So
+is one in a lab that broke, in which a mount's reads can each take a minute to fail.
 """
 
 import os
@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from configs.block import BlockSpec
+from configs.workloads import BEGIN_WITHIN
 from tasks.kernel.leash import leashed
 from tasks.kernel.samples import SampleColumns
 from tasks.venues.wire import BlockOutcome, WireError, receive
 
 _PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 _LAST_LINES = 5
-_SHARE_TO_BEGIN_IN: Final = 0.9
-"""Of a block's time: what is left is for the operation that is under way then, and for cleaning up."""
-
 _LOOK_EVERY_S: Final = 10.0
 """How often it is asked within a block what is broken: seldom, since asking takes some of the machine."""
 
@@ -59,7 +57,7 @@ class LocalVenue:
             env=self._environment,
             cwd=_PROJECT_ROOT,
         )
-        deadline_ns = time.perf_counter_ns() + int(self._timeout_s * _SHARE_TO_BEGIN_IN * 1e9)
+        deadline_ns = time.perf_counter_ns() + int(self._timeout_s * BEGIN_WITHIN * 1e9)
         told = spec.model_copy(update={"deadline_ns": deadline_ns})
         try:
             payload, printed = self._wait(worker, told.model_dump_json().encode())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from configs.errors import UserError
 from configs.lab_delays import Delays
+from configs.lab_marker import LAB_MARKER
 from configs.suite import Cell, Suite
 from configs.targets import BucketTarget, MountTarget, TargetConfig
 from configs.workloads import LeftOut
@@ -42,14 +43,17 @@ class Place:
 
     def bucket_ids(self) -> list[str]:
         """The bucket targets whose objects are reached by cells that can be measured."""
-        reached = (cell.configuration.target for cell in self.suite.cells() if not self.is_misled(cell))
+        reached = set(self.suite.target_ids()) - set(self.misled)
         return sorted({self.suite.bucket_id(target_id) for target_id in reached})
 
     def what_is_broken(self) -> str:
         """Which part of the lab has ended since it came up; empty where none has, and outside the lab."""
         if self.lab_folder is None:
             return ""
-        status = lab_status(self.lab_folder)
+        try:
+            status = lab_status(self.lab_folder)
+        except UserError as error:  # a question must not cost what was measured, nor the clean-up
+            return str(error)
         if status.condition == "up":
             return ""
         return f"the lab is {status.condition}: {'; '.join(status.problems) or 'somebody took it down'}"
@@ -95,7 +99,9 @@ def _own_place(suite: Suite) -> Place:
         target = suite.targets[target_id]
         if not isinstance(target, MountTarget | BucketTarget) and (reason := endpoint_in_the_way(target)):
             misled[target_id] = reason
-    place = Place(suite, dict(os.environ), {}, scratch_folder(suite.scratch), misled=misled)
+    # A shell that was started from within the lab may still have its mark.
+    environment = {name: value for name, value in os.environ.items() if name != LAB_MARKER}
+    place = Place(suite, environment, {}, scratch_folder(suite.scratch), misled=misled)
     cells = [cell for cell in suite.cells() if not isinstance(cell.workload, LeftOut)]
     if misled and all(place.is_misled(cell) for cell in cells):
         raise UserError(f"no cell of suite {suite.name} can be measured: {next(iter(misled.values()))}")

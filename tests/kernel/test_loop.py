@@ -191,3 +191,20 @@ def test_an_interrupt_is_not_taken_for_a_failed_operation() -> None:
     sleeper._run = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         measure(sleeper, SampleColumns(), count=1, warmup=0, clock=clock)
+
+
+class Unexplained(Sleeper):
+    """Cannot even say why it failed."""
+
+    def explain(self, samples: SampleColumns, row: int, argument: int, error: Exception) -> Failure:
+        message = "the folder is gone too"
+        raise FileNotFoundError(message)
+
+
+def test_a_failed_operation_that_nobody_can_explain_is_no_success() -> None:
+    clock, samples = FakeClock(), SampleColumns()
+    with pytest.raises(FileNotFoundError):
+        measure(Unexplained(clock, [100, 301]), samples, count=2, warmup=0, clock=clock)
+    samples.drop_unmeasured()
+    assert samples.failures == {1: Failure("OSError", "odd 1")}
+    assert list(samples.integers["total_ns"]) == [100, 301]

@@ -123,7 +123,7 @@ def test_looking_now_and_then_what_is_broken_loses_nothing(monkeypatch: pytest.M
 
 
 def test_a_process_is_told_to_end_before_it_would_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_SHARE_TO_BEGIN_IN", 0.0)
+    monkeypatch.setattr(local, "BEGIN_WITHIN", 0.0)
     outcome = venue().run(a_spec(NoOp()))
     assert (outcome.status, len(outcome.samples)) == ("failed", 0)
     assert "0 of 5 operations were done" in outcome.reason

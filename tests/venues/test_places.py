@@ -138,7 +138,7 @@ def test_an_endpoint_that_misleads_some_cells_fails_those_and_leaves_their_bucke
 def test_moving_nothing_is_not_misled(tmp_path: Path) -> None:
     text = FAST.replace("boto3_api", "noop").replace("blob_read, dataset: blobs", "blob_write, size: 1")
     with place_of(parse_suite(text, "own.yaml"), tmp_path) as place:
-        assert place.bucket_ids() == ["fast"]
+        assert place.bucket_ids() == []  # its bucket may not even exist
 
 
 def test_a_place_tells_which_part_of_its_lab_has_ended(tmp_path: Path) -> None:
