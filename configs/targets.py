@@ -9,7 +9,9 @@ from pydantic import Field, field_validator
 from configs.base import Identifier, Model
 
 BUCKET_NAME_PATTERN = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
-DIRECTORY_BUCKET_PATTERN = r"^[a-z0-9][a-z0-9-]*--(?P<zone_id>[a-z0-9]+(-[a-z0-9]+)+)--x-s3$"
+ZONE_ID_PATTERN = r"[a-z0-9]+(-[a-z0-9]+)+"
+"""Such as apne1-az4, or usw2-lax1-az1 for a Local Zone."""
+DIRECTORY_BUCKET_PATTERN = rf"^[a-z0-9][a-z0-9-]*--(?P<zone_id>{ZONE_ID_PATTERN})--x-s3$"
 
 Region = Annotated[str, Field(pattern=r"^[a-z]{2,}(-[a-z]+)+-\d+$")]
 """An AWS region, such as ap-northeast-1."""

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from configs.targets import ZONE_ID_PATTERN
 from tasks.reports import wording
 from tasks.stats.published import Client, Data, Figure, Source, figures, reference
 
@@ -28,7 +29,7 @@ S3_FILES: Final = "S3 Files"
 
 _VERSION: Final = re.compile(r"[ /](?P<version>\d[\w.+-]*)")
 """The client's own version is the first in its proof: `aws-cli/2.15.0 Python/3.11.6`."""
-_ZONE_ID: Final = re.compile(r"[a-z0-9]+-[a-z0-9]+")
+_ZONE_ID: Final = re.compile(ZONE_ID_PATTERN)
 
 _MOST_FAILED: Final = 0.05
 

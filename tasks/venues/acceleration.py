@@ -6,7 +6,6 @@ anything is measured: a client would only say that something cannot be combined,
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -16,7 +15,8 @@ from tasks.access.s3_client import control_client, own_endpoint_url
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_AMAZON: Final = (".amazonaws.com", ".amazonaws.com.cn")
+_REGION: Final = "us-west-1"
+_OTHER_REGION: Final = "us-west-2"
 _UNTIL_IT_WORKS: Final = "it takes up to 20 minutes until all of it is fast"
 
 
@@ -26,13 +26,15 @@ def endpoint_in_the_way(target: AcceleratedBucketTarget | DirectoryBucketTarget)
     Raises:
         UserError: if the AWS settings of this machine are at fault.
     """
-    endpoint_url = own_endpoint_url(target.region)
-    if (urlsplit(endpoint_url).hostname or "").endswith(_AMAZON):
+    endpoint_url = own_endpoint_url(_REGION)
+    # Where none is set, each region has its own. What a name looks like tells nothing: with an endpoint of
+    # Amazon's own botocore refuses to accelerate too, and puts the name of a directory bucket before it.
+    if endpoint_url != own_endpoint_url(_OTHER_REGION):
         return ""
     return (
-        f"an endpoint is set, {endpoint_url}, and a target of kind {target.kind} is reached by Amazon's own "
-        "host names alone: unset AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_S3 and take endpoint_url out of "
-        "the profile, or set AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true"
+        f"an endpoint is set, {endpoint_url}, and a target of kind {target.kind} is reached where none is, "
+        "not even one of Amazon's own: unset AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_S3 and take endpoint_url "
+        "out of the profile, or set AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true"
     )
 
 

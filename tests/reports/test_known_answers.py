@@ -102,6 +102,43 @@ def test_a_wrong_answer_is_loud_on_the_terminal_and_on_the_page(run: "Run") -> N
     assert '<a href="#known-answers">Known answers</a>: 0 of 2 were found' in page
 
 
+@pytest.mark.parametrize(
+    ("times_ms", "size_bytes", "of_both", "why"),
+    [
+        ([60.0] * 100, 1000, {"workload.concurrency": "8"}, "8 operations at a time"),
+        ([60.0] * 100, 1024 * 1024 + 1, {}, "an object above 1 MiB"),
+        ([60.0] * 5, 1000, {}, "p50 of express has no interval: too few samples, or too many that failed"),
+        ([50.0, 70.0] * 50, 1000, {}, "p50 of express has an interval 20.0 ms wide"),
+    ],
+    ids=["concurrent", "large", "few samples", "scattered"],
+)
+def test_a_p50_that_differs_for_other_reasons_than_a_delay_gets_no_verdict(
+    run: "Run", times_ms: list[float], size_bytes: int, of_both: dict[str, str], why: str
+) -> None:
+    known(run, 2.0, **of_both)
+    run.rows = [
+        *run.operations("regional", "read", "read", run.many(45), size_bytes=size_bytes),
+        *run.operations("express", "read", "read", times_ms, size_bytes=size_bytes),
+    ]
+    (section,) = (one for one in document(reported(run)).sections if one.heading == "Known answers")
+    assert [row[-1] for row in section.tables[0].rows] == [f"cannot tell: {why}"]
+    assert section.alerts == ()
+    assert section.brief == "0 of 0 were found, 1 cannot be told"
+
+
+@pytest.mark.parametrize(("express_ms", "right"), [(7.0, "yes"), (60.0, "NO")])
+def test_a_whole_mebibyte_one_at_a_time_still_gets_a_verdict(
+    run: "Run", express_ms: float, right: str
+) -> None:
+    known(run, **{"workload.concurrency": "1"})
+    run.rows = [
+        *run.operations("regional", "read", "read", run.many(45), size_bytes=1024 * 1024),
+        *run.operations("express", "read", "read", run.many(express_ms), size_bytes=1024 * 1024),
+    ]
+    (section,) = (one for one in document(reported(run)).sections if one.heading == "Known answers")
+    assert [row[-1] for row in section.tables[0].rows] == [right]
+
+
 def test_nothing_is_expected_where_delays_or_the_number_of_requests_are_not_known(run: "Run") -> None:
     assert known(run, None) is None
     assert known(run, **{"access_path.kind": "aws_cli"}) is None

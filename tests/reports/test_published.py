@@ -318,6 +318,7 @@ def test_a_client_is_the_same_where_its_whole_version_is(run: "Run", client: str
     [
         ("same", "apne1-az4", "same"),
         ("other", "apne1-az1", "same"),
+        ("other", "usw2-lax1-az1", "same"),  # of a Local Zone
         ("same", "not told", "not known"),
         ("other", "not told", "not known"),
     ],

@@ -69,14 +69,34 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("target", [ACCELERATED, DIRECTORY], ids=lambda target: target.kind)
+@pytest.mark.usefixtures("own_settings")
+def test_nothing_is_in_the_way_where_no_endpoint_is_set(
+    target: AcceleratedBucketTarget | DirectoryBucketTarget,
+) -> None:
+    assert endpoint_in_the_way(target) == ""
+
+
+@pytest.mark.parametrize("target", [ACCELERATED, DIRECTORY], ids=lambda target: target.kind)
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:9",
+        "https://s3.eu-west-1.amazonaws.com",
+        "https://bucket.vpce-1a2b3c4d-5e6f.s3.eu-west-1.vpce.amazonaws.com",
+    ],
+    ids=["own", "amazon", "vpc"],
+)
 @pytest.mark.usefixtures("own_settings")
 def test_an_endpoint_in_the_environment_is_told_with_what_to_do(
-    target: AcceleratedBucketTarget | DirectoryBucketTarget, name: str, monkeypatch: pytest.MonkeyPatch
+    target: AcceleratedBucketTarget | DirectoryBucketTarget,
+    name: str,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv(name, url)
     reason = endpoint_in_the_way(target)
-    assert reason.startswith(f"an endpoint is set, http://127.0.0.1:9, and a target of kind {target.kind} is")
+    assert reason.startswith(f"an endpoint is set, {url}, and a target of kind {target.kind} is")
     assert "unset AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_S3" in reason
 
 
