@@ -185,9 +185,9 @@ class Boto3ApiPath:
                 lambda: self._client.put_object(Bucket=self._target.bucket, Key=f"{prefix}probe", Body=b"x"),
             )
 
-    def size_of(self, key: str) -> int:
-        """From HEAD."""
-        return self._control.head_object(Bucket=self._target.bucket, Key=key)["ContentLength"]
+    def sizes_below(self, prefix: str) -> dict[str, int]:
+        """From the control client's `list_objects_v2`, all pages."""
+        return bucket_io.sizes_below(self._control, self._target.bucket, prefix)
 
     def delete(self, keys: list[str]) -> None:
         """As when cleaning up: one that cannot be deleted is an error."""

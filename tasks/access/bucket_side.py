@@ -46,10 +46,6 @@ class BucketSide:
         """From `list_objects_v2`, all pages."""
         return bucket_io.sizes_below(self._client(), self._target.bucket, prefix)
 
-    def size_of(self, key: str) -> int:
-        """From HEAD."""
-        return self._client().head_object(Bucket=self._target.bucket, Key=key)["ContentLength"]
-
     def sha256_of(self, key: str) -> str:
         """From a GET of the whole object."""
         digest = hashlib.sha256()

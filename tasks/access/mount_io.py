@@ -154,9 +154,9 @@ class MountIoPath:
         folder.mkdir(parents=True, exist_ok=True)
         self._folders += missing
 
-    def size_of(self, key: str) -> int:
-        """From stat."""
-        return self._path(key).stat().st_size
+    def sizes_below(self, prefix: str) -> dict[str, int]:
+        """From stat, of every file that the folder shows."""
+        return {key: self._path(key).stat().st_size for key in self.list_keys(prefix)}
 
     def delete(self, keys: list[str]) -> None:
         """Unlink the files.

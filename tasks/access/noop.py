@@ -52,9 +52,9 @@ class NoOpPath:
     def ready_for_writes(self, prefix: str) -> None:
         """Nothing to make."""
 
-    def size_of(self, key: str) -> int:
-        """The size that was written."""
-        return len(self._written[key])
+    def sizes_below(self, prefix: str) -> dict[str, int]:
+        """The sizes that were written there."""
+        return {key: len(self._written[key]) for key in self.list_keys(prefix)}
 
     def delete(self, keys: list[str]) -> None:
         """Forget the keys."""

@@ -107,8 +107,11 @@ class AccessPath(Protocol):
     def ready_for_writes(self, prefix: str) -> None:
         """Make what writes below `prefix` need to exist, such as a folder."""
 
-    def size_of(self, key: str) -> int:
-        """Size in bytes of an object that was written."""
+    def sizes_below(self, prefix: str) -> dict[str, int]:
+        """The size in bytes of every object below `prefix`, by its key: what arrived, looked at all at once.
+
+        Not by the measured client where another one can look.
+        """
 
     def delete(self, keys: list[str]) -> None:
         """Delete objects that this block wrote."""
@@ -151,9 +154,6 @@ class FilePath(AccessPath, Protocol):
 
     def start_up(self) -> object:
         """The client's process alone, moving nothing (timed)."""
-
-    def sizes_below(self, prefix: str) -> dict[str, int]:
-        """The size in bytes of every object below `prefix`, by its key."""
 
     def sha256_of(self, key: str) -> str:
         """The SHA-256, in hex, of the bytes that an object has now."""

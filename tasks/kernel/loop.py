@@ -6,8 +6,10 @@ The garbage collector is off between the readings and on around them, so that a 
 into a sample and memory stays flat over a million operations. An exception is recorded at one place,
 here; nothing is retried. A row has its number and its time before it is checked, so that a check that
 breaks off loses no sample. Between operations the loop looks whether its time is up, and then begins no
-further one: what was measured is kept. Rejected: `timeit` (keeps no single samples) and switching the
-collector off for a whole block (clients leave cycles behind, so that memory grows).
+further one: what was measured is kept. One that was begun just before, and takes longer than the venue
+then waits (a tenth of `block_timeout_s`), is stopped with its block, whose samples are lost. Rejected:
+`timeit` (keeps no single samples) and switching the collector off for a whole block (clients leave cycles
+behind, so that memory grows).
 """
 
 import gc

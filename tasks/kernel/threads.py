@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tasks.kernel.loop import LoopCost, Operation, measure
+from tasks.kernel.loop import LoopCost, Operation, epoch_of, measure
 from tasks.kernel.samples import SampleColumns
 from tasks.kernel.schedule import share
 
@@ -44,11 +44,20 @@ def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how man
     parts = [SampleColumns() for _ in range(threads)]
     operations = [make(number, part) for number, part in enumerate(parts)]
     together = threading.Barrier(threads)
+    # Once: a thread that had to wait between its two readings would place its starts beside the others'.
+    epoch_us = epoch_of(time.perf_counter_ns)
 
     def run(number: int) -> LoopCost:
         together.wait()
         shares = share(count, threads, number), share(warmup, threads, number)
-        return measure(operations[number], parts[number], *shares, thread=number, deadline_ns=deadline_ns)
+        return measure(
+            operations[number],
+            parts[number],
+            *shares,
+            thread=number,
+            epoch_us=epoch_us,
+            deadline_ns=deadline_ns,
+        )
 
     cpu_before_ns, started_ns = time.process_time_ns(), time.perf_counter_ns()
     gc.disable()

@@ -84,10 +84,11 @@ class _Key(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The rows of one series: indices, shaped (n,), of those that count, and how many others there are."""
+    """The rows of one series: indices, shaped (n,), of those that count and of all, and how many do not."""
 
     key: _Key
     rows: "NDArray[np.intp]"
+    every: "NDArray[np.intp]"
     warmups: int
     errors: int
 
@@ -104,7 +105,7 @@ def split(samples: "pa.Table") -> list[Series]:
     pa.default_memory_pool().release_unused()
     parts = _parts(samples)
     blocks = [column.astype(np.int32) for column in _shared_out(samples["block"], parts)]
-    together = _together(samples, parts, blocks)
+    together = _together(samples, parts)
     cold = [np.unique(column).tolist() for column in _shared_out(samples["cold"], parts)]
     counts: list[dict[str, tuple[int, ...]]] = [{} for _ in parts]
     stage_ns: list[dict[str, NDArray[np.int64]]] = [{} for _ in parts]
@@ -134,18 +135,20 @@ def split(samples: "pa.Table") -> list[Series]:
     ]
 
 
-def _together(
-    samples: "pa.Table", parts: list[_Part], blocks: "list[NDArray[np.int32]]"
-) -> list[Together | None]:
+def _together(samples: "pa.Table", parts: list[_Part]) -> list[Together | None]:
     """What the threads of each series moved together, in the order of the series."""
     if not pc.max(samples["worker"]).as_py():
         return [None] * len(parts)  # mostly so: no memory for columns that tell nothing more
-    threads = [len(np.unique(column)) for column in _shared_out(samples["worker"], parts)]
-    columns = (_shared_out(samples[name], parts) for name in ("started_us", "total_ns", "size_bytes"))
-    return [
-        Together(count, moved_together(*mine)) if count > 1 else None
-        for count, *mine in zip(threads, blocks, *columns, strict=True)
-    ]
+    names = ("worker", "block", "started_us", "total_ns", "size_bytes")
+    whole = {name: _integers(samples[name]) for name in names}
+    whole["size_bytes"] = np.where(_booleans(pc.equal(samples["outcome"], "ok")), whole["size_bytes"], 0)
+    found: list[Together | None] = []
+    for part in parts:
+        worker, *columns = (whole[name][part.every] for name in names)
+        threads = len(np.unique(worker))
+        several = threads > 1 and len(part.rows) > 0
+        found.append(Together(threads, moved_together(*columns)) if several else None)
+    return found
 
 
 def is_timed(samples: "pa.Table") -> "pa.ChunkedArray":
@@ -168,6 +171,7 @@ def _parts(samples: "pa.Table") -> list[_Part]:
             _Part(
                 key,
                 rows=np.flatnonzero(counted & ok),
+                every=np.flatnonzero(mine),
                 warmups=int(np.count_nonzero(mine & warmup)),
                 errors=int(np.count_nonzero(counted & ~ok)),
             )
@@ -197,8 +201,14 @@ def _codes(samples: "pa.Table") -> "tuple[NDArray[np.int32], dict[int, _Key]]":
 
 def _shared_out(column: "pa.ChunkedArray", parts: list[_Part]) -> "list[NDArray[np.int64]]":
     """A column of integers or booleans by series, `NULL` where it is null."""
-    whole = column.cast("int64").fill_null(NULL).to_numpy()
+    whole = _integers(column)
     return [whole[part.rows] for part in parts]
+
+
+def _integers(column: "pa.ChunkedArray") -> "NDArray[np.int64]":
+    """A column of integers or booleans, `NULL` where it is null."""
+    filled: NDArray[np.int64] = column.cast("int64").fill_null(NULL).to_numpy()
+    return filled
 
 
 def _booleans(column: "pa.ChunkedArray") -> "NDArray[np.bool_]":

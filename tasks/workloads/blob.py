@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Final
@@ -18,6 +19,9 @@ from tasks.kernel.threads import measure_in_threads
 
 ANSWER_COLUMNS: Final = tuple(field.name for field in fields(Answer))
 """The columns that a client's answer may fill."""
+
+_DELETED_AT_ONCE: Final = 1000
+"""What one request may delete; a mount deletes file by file."""
 
 
 def measure_reads(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
@@ -45,11 +49,12 @@ def measure_writes(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) 
         access.ready_for_writes(prefix)
         return BlobWrite(access, prefix, size_bytes, spec.seed + thread)
 
-    cost = measure_in_threads(
-        writes_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns
-    )
-    verify_and_remove(access, samples, size_bytes)
-    return cost
+    try:
+        return measure_in_threads(
+            writes_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns
+        )
+    finally:  # a loop that breaks off leaves rows too, and none counts that nobody has looked at
+        verify_and_remove(spec, access, samples, size_bytes)
 
 
 class BlobRead:
@@ -125,33 +130,51 @@ class BlobWrite:
         return self._access.failure(error)
 
 
-def verify_and_remove(access: AccessPath, samples: SampleColumns, size_bytes: int) -> None:
-    """Look up the size of every object that was written, then delete it: after the block's clock."""
+def verify_and_remove(spec: BlockSpec, access: AccessPath, samples: SampleColumns, size_bytes: int) -> None:
+    """Look at all that a block wrote at once, then delete it: after the block's clock.
+
+    One look and no request for each object, since the venue stops a block that takes too long for it.
+    """
     written = {
         samples.keys[index]: row
         for row, index in enumerate(samples.object_key)
         if index >= 0 and row not in samples.failures
     }
-    for key, row in written.items():
-        try:
-            found_bytes = access.size_of(key)
-        except Exception as error:  # noqa: BLE001 - whatever the client raises: the write cannot be seen
-            samples.fail(row, Failure("NotFoundAfterWrite", f"{key}: {error}"))
-            continue
-        if found_bytes != size_bytes:
-            message = f"{key}: {found_bytes} bytes arrived, {size_bytes} were written"
-            samples.fail(row, Failure("WrongLength", message))
-    remove_written(access, list(written))
+    if not written:
+        return
+    try:
+        found = access.sizes_below(spec.write_prefix)
+    except Exception as error:  # noqa: BLE001 - whatever the client raises: nobody can say what arrived
+        failure = Failure("NotVerified", f"{spec.write_prefix}: {type(error).__name__}: {error}")
+        for row in written.values():
+            samples.fail(row, failure)
+    else:
+        for key, row in written.items():
+            _compare(samples, row, key, found.get(key), size_bytes)
+    remove_written(access, list(written), spec.deadline_ns)
 
 
-def remove_written(access: AccessPath, keys: list[str]) -> None:
-    """Delete what a block wrote, if that is possible; what was measured counts where it is not.
+def _compare(samples: SampleColumns, row: int, key: str, found_bytes: int | None, size_bytes: int) -> None:
+    """Mark a write as failed whose object is not there, or is of another size."""
+    if found_bytes is None:
+        samples.fail(row, Failure("NotFoundAfterWrite", f"{key}: no listing shows what was written"))
+    elif found_bytes != size_bytes:
+        message = f"{key}: {found_bytes} bytes arrived, {size_bytes} were written"
+        samples.fail(row, Failure("WrongLength", message))
 
-    The clean-up at the end of the run tries it again for all that lies below the run's prefix, and tells of
-    what it cannot delete.
+
+def remove_written(access: AccessPath, keys: list[str], deadline_ns: int | None = None) -> None:
+    """Delete what a block wrote, if that is possible and there is time; what was measured counts in any case.
+
+    From `deadline_ns` on nothing more is begun than the first few, lest the block is stopped in its clean-up
+    and loses its samples. The clean-up at the end of the run tries again for all that lies below the run's
+    prefix, and tells of what it cannot delete.
     """
     with contextlib.suppress(Exception):
-        access.delete(keys)
+        for start in range(0, len(keys), _DELETED_AT_ONCE):
+            if start and deadline_ns is not None and time.perf_counter_ns() >= deadline_ns:
+                break
+            access.delete(keys[start : start + _DELETED_AT_ONCE])
 
 
 def record_answer(samples: SampleColumns, row: int, answer: Answer) -> None:

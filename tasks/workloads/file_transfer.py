@@ -34,12 +34,13 @@ def measure_uploads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -
     access.ready_for_writes(spec.write_prefix)
     measure_start_ups(spec, access, samples)
     operation = FileUpload(access, spec.write_prefix, file, size_bytes)
-    cost = measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
-    wrong = _wrong_content(access, samples, sha256)
-    verify_and_remove(access, samples, size_bytes)
-    for row, failure in wrong.items():
-        samples.fail(row, failure)
-    return cost
+    try:
+        return measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
+    finally:  # a loop that breaks off leaves rows too, and none counts that nobody has looked at
+        wrong = _wrong_content(access, samples, sha256)
+        verify_and_remove(spec, access, samples, size_bytes)
+        for row, failure in wrong.items():
+            samples.fail(row, failure)
 
 
 def measure_downloads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -> LoopCost:

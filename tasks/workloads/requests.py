@@ -23,6 +23,7 @@ from configs.workloads import (
     TreeDownload,
     TreeUpload,
 )
+from tasks.kernel.schedule import share
 from tasks.stats.cost import RequestCounts
 
 KEYS_A_PAGE: Final = 1000
@@ -81,7 +82,7 @@ def plan_cell(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None) ->
             return _of_many(suite, cell, dataset_size)
         case BlobWrite() | FileUpload():
             moved_bytes = operations * int(workload.size)
-            counts = _uploads(cell, operations, int(workload.size))
+            counts = _uploads(cell, suite.blocks, operations, int(workload.size))
             return _counted(suite, cell, counts, 0, moved_bytes)
         case BlobRead() | FirstRequest() | FileDownload():
             dataset = suite.datasets[workload.dataset]
@@ -139,10 +140,11 @@ def _sync_lag(cell: Cell, workload: SyncLag) -> CellPlan:
     return CellPlan(cell, operations, counts, moved_bytes, moved_bytes)
 
 
-def _uploads(cell: Cell, operations: int, size_bytes: int) -> RequestCounts:
-    """What is uploaded is looked up afterwards, and deleted."""
+def _uploads(cell: Cell, blocks: int, operations: int, size_bytes: int) -> RequestCounts:
+    """What a block uploads is listed afterwards, and deleted."""
     puts = _parts(cell.configuration.access_path).puts(size_bytes)
-    return RequestCounts(put=operations * puts, head=operations, delete=operations)
+    pages = sum(-(-share(operations, blocks, block) // KEYS_A_PAGE) for block in range(blocks))
+    return RequestCounts(put=operations * puts, list=pages, delete=operations)
 
 
 def _downloads(cell: Cell, operations: int, size_bytes: int) -> RequestCounts:

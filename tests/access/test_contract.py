@@ -142,7 +142,7 @@ def test_what_is_written_can_be_read_listed_and_deleted(access: ObjectPath) -> N
         body, native = access.read(key)
         assert body == PAYLOAD
         assert access.answer(native).http_status in {200, None}
-        assert access.size_of(key) == len(PAYLOAD)
+    assert access.sizes_below(prefix) == dict.fromkeys(keys, len(PAYLOAD))
     access.delete(keys)
     assert access.list_keys(prefix) == []
 
@@ -158,7 +158,7 @@ def test_an_object_of_no_bytes_is_one(access: ObjectPath) -> None:
     key = f"{PREFIX}empty.bin"
     access.write(Upload(key, b""))
     assert len(access.read(key)[0]) == 0
-    assert access.size_of(key) == 0
+    assert access.sizes_below(PREFIX)[key] == 0
 
 
 def test_it_proves_what_ran_without_credentials_and_names_its_cache_states(

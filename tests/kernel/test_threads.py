@@ -1,6 +1,7 @@
 """Threads measure at the same time, record apart, and lose nothing."""
 
 import gc
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -80,6 +81,17 @@ def test_the_collector_is_off_for_all_until_the_last_has_ended(measured: Measure
     _, seen, _ = measured
     assert not any(on for _, _, on in seen)
     assert gc.isenabled()
+
+
+def test_the_starts_of_all_threads_lie_on_one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that looks at the time itself, and waits between two clocks, would be a second away."""
+    looked = itertools.count()
+    monkeypatch.setattr(time, "time_ns", lambda: next(looked) * 10**15)
+    samples = SampleColumns()
+    measure_in_threads(lambda number, part: Waiting(number, part, []), samples, 8, 0, threads=4)
+    assert next(looked) == 1
+    started_us = samples.integers["started_us"]
+    assert max(started_us) - min(started_us) < 10**9
 
 
 def test_no_thread_begins_anything_once_the_time_is_up() -> None:

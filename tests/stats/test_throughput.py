@@ -24,12 +24,12 @@ def operation(block: int, worker: int, started_ms: int, total_ms: int, **values:
 
 
 def test_bytes_of_a_block_are_divided_by_the_time_from_its_first_start_to_its_last_end(table: Table) -> None:
-    """The first to start is the last to end, and warm-ups count for nothing."""
+    """The first to start is the last to end; failed operations take time and move nothing."""
     rows = [
         operation(0, 0, 100, 100),
         operation(0, 1, 110, 20),
         operation(0, 1, 140, 50),
-        operation(0, 1, 0, 90, warmup=True),
+        operation(0, 1, 150, 50, outcome="error"),
         operation(1, 0, 0, 10),
         operation(1, 1, 0, 10),
     ]
@@ -38,6 +38,28 @@ def test_bytes_of_a_block_are_divided_by_the_time_from_its_first_start_to_its_la
     assert series.together.threads == 2
     assert series.together.bytes_per_s == pytest.approx((3000 / 0.1, 2000 / 0.01))
     assert series.together.median_bytes_per_s == pytest.approx(30_000)
+
+
+def test_warm_ups_count_with_their_bytes_and_their_time(table: Table) -> None:
+    """One thread still warms up while the other one measures, and takes its share of what there is."""
+    rows = [
+        operation(0, 0, 0, 100, warmup=True),
+        operation(0, 0, 100, 100),
+        operation(0, 1, 0, 20, warmup=True),
+        operation(0, 1, 20, 180),
+    ]
+    (series,) = split(table(rows))
+    assert series.together is not None
+    assert series.together.bytes_per_s == pytest.approx((4000 / 0.2,))
+
+
+def test_failed_operations_without_a_size_take_time_and_move_nothing(table: Table) -> None:
+    failed = {"outcome": "error", "size_bytes": None}
+    rows = [operation(0, 0, 0, 10), operation(0, 1, 0, 100, **failed), operation(1, 0, 0, 100, **failed)]
+    (series,) = split(table(rows))
+    assert series.together is not None
+    assert series.together.threads == 2
+    assert series.together.bytes_per_s == pytest.approx((1000 / 0.1,))
 
 
 def test_one_thread_has_no_throughput_of_several(table: Table) -> None:

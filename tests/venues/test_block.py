@@ -11,7 +11,7 @@ from configs.suite import Cell, Configuration
 from configs.targets import BucketTarget
 from configs.workloads import BlobWrite
 from tasks.access.noop import NoOpPath
-from tasks.access.protocol import Answer
+from tasks.access.protocol import Answer, Upload
 from tasks.kernel.errors import LabelError
 from tasks.kernel.samples import NULL
 from tasks.venues.block import run_block
@@ -54,11 +54,11 @@ def test_operations_that_were_never_reached_are_no_samples(monkeypatch: pytest.M
 def test_a_failed_operation_among_them_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = iter(range(10))
 
-    def write(*_: object) -> object:
+    def write(path: NoOpPath, upload: Upload) -> None:
         if next(calls) == 1:
             message = "no"
             raise OSError(message)
-        return None
+        path._written[upload.key] = upload.payload
 
     answers = iter([Answer()] * 3)
     monkeypatch.setattr(NoOpPath, "write", write)
@@ -69,18 +69,37 @@ def test_a_failed_operation_among_them_stays_one(monkeypatch: pytest.MonkeyPatch
     assert len(outcome.samples) == 5
 
 
+def test_what_was_written_before_a_block_broke_off_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([Answer()] * 3)
+    monkeypatch.setattr(NoOpPath, "answer", lambda *_: next(answers))
+    monkeypatch.setattr(NoOpPath, "sizes_below", lambda *_: {"p/000/000000.bin": 64, "p/000/000001.bin": 5})
+    outcome = run_block(a_spec())
+    errors = {row: failure.error for row, failure in outcome.samples.failures.items()}
+    assert errors == {1: "WrongLength", 2: "NotFoundAfterWrite", 3: "NotVerified"}
+
+
+def test_writes_that_nobody_can_look_at_are_no_good_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sizes_below(*_: object) -> dict[str, int]:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(NoOpPath, "sizes_below", sizes_below)
+    outcome = run_block(a_spec())
+    assert {failure.error for failure in outcome.samples.failures.values()} == {"NotVerified"}
+    assert len(outcome.samples.failures) == len(outcome.samples) == 10
+
+
 def test_a_block_whose_time_is_up_ends_by_itself_with_the_samples_that_it_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     deadline_ns = time.perf_counter_ns() + 300_000_000
     calls = iter(range(10))
 
-    def write(*_: object) -> None:
+    def write(path: NoOpPath, upload: Upload) -> None:
+        path._written[upload.key] = upload.payload
         if next(calls) == 2:
             time.sleep(max(0, deadline_ns - time.perf_counter_ns()) / 1e9)
 
     monkeypatch.setattr(NoOpPath, "write", write)
-    monkeypatch.setattr(NoOpPath, "size_of", lambda *_: 64)
     outcome = run_block(a_spec().model_copy(update={"deadline_ns": deadline_ns}))
     done = len(outcome.samples)
     assert done <= 3

@@ -1,6 +1,7 @@
 """What was read is verified after the clock: other bytes, fewer bytes and lost writes are errors."""
 
 import hashlib
+import time
 import zlib
 
 import pytest
@@ -96,15 +97,46 @@ def test_every_write_has_a_key_of_its_own_below_the_prefix_and_is_gone_afterward
 
 def test_a_write_that_is_not_there_afterwards_is_an_error(access: NoOpPath) -> None:
     samples = SampleColumns()
-    measure(BlobWrite(access, "p/", 64, seed=1), samples, count=3, warmup=0)
-    access._written["p/000001.bin"] = b"short"
-    del access._written["p/000002.bin"]
-    access._written["p/000002.bin.other"] = b""
-    verify_and_remove(access, samples, 64)  # the no-op path cannot delete what is not there: no matter
+    spec = a_write_spec(3, 1)
+    prefix = spec.write_prefix
+    measure(BlobWrite(access, prefix, 64, seed=1), samples, count=3, warmup=0)
+    access._written[f"{prefix}000001.bin"] = b"short"
+    del access._written[f"{prefix}000002.bin"]
+    access._written[f"{prefix}000002.bin.other"] = b""
+    verify_and_remove(spec, access, samples, 64)  # the no-op path cannot delete what is not there: no matter
     assert {row: failure.error for row, failure in samples.failures.items()} == {
         1: "WrongLength",
         2: "NotFoundAfterWrite",
     }
+
+
+def test_many_writes_are_looked_at_once_and_not_one_by_one(
+    access: NoOpPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def sizes_below(path: NoOpPath, prefix: str) -> dict[str, int]:
+        asked.append(prefix)
+        return {key: len(payload) for key, payload in path._written.items()}
+
+    monkeypatch.setattr(NoOpPath, "sizes_below", sizes_below)
+    samples = SampleColumns()
+    measure_writes(a_write_spec(3000, 4), access, samples)
+    assert asked == ["p/runs/r/"]
+    assert samples.failures == {}
+
+
+@pytest.mark.parametrize(("left_s", "removed"), [(3600, 2500), (-1, 1000)])
+def test_when_the_time_is_up_the_rest_is_left_for_the_clean_up_of_the_run(
+    access: NoOpPath, left_s: int, removed: int
+) -> None:
+    samples = SampleColumns()
+    measure(BlobWrite(access, "p/runs/r/", 64, seed=1), samples, count=2500, warmup=0)
+    deadline_ns = time.perf_counter_ns() + left_s * 10**9
+    spec = a_write_spec(2500, 1).model_copy(update={"deadline_ns": deadline_ns})
+    verify_and_remove(spec, access, samples, 64)
+    assert samples.failures == {}
+    assert len(access.list_keys("p/runs/r/")) == 2500 - removed
 
 
 def test_payloads_do_not_compress(access: NoOpPath) -> None:

@@ -17,7 +17,7 @@ from configs.targets import BucketTarget
 from configs.workloads import FileDownload as FileDownloadConfig
 from configs.workloads import FileUpload as FileUploadConfig
 from tasks.access.boto3_transfer import TransferManagerPath
-from tasks.access.protocol import FileTransfer
+from tasks.access.protocol import Answer, FileTransfer
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import NULL, OPERATIONS, SampleColumns
 from tasks.lab.state import LabState
@@ -188,6 +188,21 @@ def test_an_upload_that_fails_is_a_sample_and_the_others_are_verified(
     assert {row: failure.error for row, failure in samples.failures.items()} == {3: "FileNotFoundError"}
     assert NULL not in samples.integers["total_ns"]
     assert access.list_keys(WRITE_PREFIX) == []
+
+
+def test_uploads_before_a_block_broke_off_are_looked_at_and_removed(
+    access: Watched, target: BucketTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short").write_bytes(b"short")
+    access.spoil[1] = tmp_path / "short"
+    answers = iter([Answer()] * 3)
+    monkeypatch.setattr(Watched, "answer", lambda *_: next(answers))
+    samples = SampleColumns()
+    with pytest.raises(StopIteration):
+        measure_uploads(a_spec(an_upload(), tmp_path, target), access, samples)
+    errors = {row: failure.error for row, failure in samples.failures.items()}
+    assert errors == {1: "WrongLength", 3: "NotVerified"}
+    assert access.list_keys(WRITE_PREFIX) == [access.transfers[3].key], "left for the clean-up of the run"
 
 
 def test_the_services_error_is_told_where_boto3_wraps_it(

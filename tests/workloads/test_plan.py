@@ -26,7 +26,7 @@ configurations:
 workloads:
   write: {kind: blob_write, size: 1 GiB, iterations: 1, warmup: 0}
 """
-REQUESTS = Decimal("0.005") * 2 / 1000 + Decimal("0.0004") / 1000  # PUT, the listing before it, HEAD after it
+REQUESTS = Decimal("0.005") * 3 / 1000  # PUT, the listing before it, and the one after it
 
 
 def usd(plan_of: str) -> Decimal:
@@ -41,8 +41,15 @@ def cell(plan: SuitePlan, cell_id: str) -> tuple[int, ...]:
 
 
 def test_each_cell_is_charged_by_the_prices_of_its_own_target() -> None:
-    express = Decimal("0.00113") * 2 / 1000 + Decimal("0.00003") / 1000 + Decimal("0.0032")
+    express = Decimal("0.00113") * 3 / 1000 + Decimal("0.0032")
     assert usd(SUITE) == REQUESTS + (REQUESTS + Decimal("0.04")) + express
+
+
+def test_what_a_block_writes_is_listed_afterwards_a_thousand_at_a_time() -> None:
+    many = SUITE.replace("blocks: 1", "blocks: 2").replace("iterations: 1,", "iterations: 5001,")
+    plan = plan_suite(parse_suite(many, "s.yaml"))
+    opened, pages = 2, 3 + 3  # 2,501 and 2,500 writes
+    assert cell(plan, "plain/write") == (5001, 0, opened + pages, 0)
 
 
 def test_two_regions_are_each_charged_by_their_own_prices() -> None:
@@ -53,7 +60,7 @@ def test_two_regions_are_each_charged_by_their_own_prices() -> None:
         "express: {kind: directory_bucket, bucket: logs--use1-az4--x-s3, region: us-east-1}",
         "express: {kind: bucket, bucket: other-bucket, region: ap-northeast-1}",
     )
-    in_tokyo = Decimal("0.0047") * 2 / 1000 + Decimal("0.00037") / 1000
+    in_tokyo = Decimal("0.0047") * 3 / 1000
     assert usd(both) == REQUESTS + in_tokyo
 
 

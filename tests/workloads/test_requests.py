@@ -117,7 +117,7 @@ def counted(access_path: AccessPathConfig, workload_id: str, size_bytes: int = 1
     cell = next(cell for cell in suite.cells() if cell.workload_id == workload_id)
     found = plan_cell(suite, cell, (3, 3000)).requests
     assert found is not None
-    ours = {"up": {"HEAD": 1}, "tree-up": {"LIST": 1}}.get(workload_id, {})
+    ours = {"up": {"LIST": 1}, "tree-up": {"LIST": 1}}.get(workload_id, {})
     opened = access_path.threads if isinstance(access_path, TransferManager) else 1
     sent = {"PUT": found.put, "GET": found.get, "HEAD": found.head, "LIST": found.list - opened}
     return {kind: count - ours.get(kind, 0) for kind, count in sent.items() if count - ours.get(kind, 0)}
