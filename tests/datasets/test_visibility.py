@@ -62,6 +62,7 @@ def test_a_write_to_the_mount_reaches_the_bucket_and_leaves_nothing(
     assert not mount.path_of(f"{RUN}probe.bin").exists()
 
 
+@pytest.mark.slow
 def test_a_mount_of_something_else_does_not_pass_writes_on(
     tmp_path: Path, lab: LabState, client: "S3Client"
 ) -> None:

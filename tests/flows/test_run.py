@@ -107,6 +107,7 @@ def test_no_secret_of_the_environment_is_kept_anywhere(two_runs: Any, prefect_fo
     assert any(b"small.yaml" in content for path, content in kept.items() if prefect_folder in path.parents)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL_LOGS.is_dir(), reason="the CloudTrail sample is not beside the project")
 def test_the_real_logs_are_55_files_2900_records_and_421346_bytes_on_every_path(
     s3bench: Command, tmp_path: Path, prefect_api_url: str
