@@ -236,7 +236,7 @@ def test_after_kill_9_only_whole_files_are_there_and_the_next_run_goes_on(
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGTERM,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, marks=pytest.mark.slow),
         pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
     ],

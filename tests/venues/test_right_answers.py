@@ -122,6 +122,7 @@ def measured_ms(server: SlowServer) -> list[float]:
     return [quantile.value_ns / 1e6 for quantile in (times.p50, times.p90, times.p99)]
 
 
+@pytest.mark.slow
 def test_known_delays_of_a_real_server_come_out_as_its_percentiles() -> None:
     # A busy machine adds to a time and never takes away: one of three tries on an idle moment is enough.
     for last in (False, False, True):

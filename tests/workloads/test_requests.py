@@ -154,6 +154,7 @@ def test_the_transfer_manager_sends_what_was_counted(
     assert seen(watched) == counted(config, "down", size_bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("config", "command"), [(AwsCli(), "aws s3 cp"), (S5cmd(), "s5cmd cp")])
 def test_a_command_line_sends_what_was_counted(
     watched: Watched, bucket: str, tmp_path: Path, config: AccessPathConfig, command: str
@@ -166,6 +167,7 @@ def test_a_command_line_sends_what_was_counted(
     assert seen(watched) == counted(config, "down", size_bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "command"),
     [
