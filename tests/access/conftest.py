@@ -1,5 +1,6 @@
-"""A server whose every step can be made slow, and the credentials that a client of it needs."""
+"""The lab's buckets of every kind, and a server whose every step can be made slow."""
 
+import os
 import ssl
 import threading
 import time
@@ -11,9 +12,11 @@ import boto3.crt
 import pytest
 import s3transfer.crt
 
-from configs.targets import BucketTarget
+from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 from tasks.access.protocol import AccessPath
 from tasks.kernel.errors import LabelError
+from tasks.lab.state import LAB_ZONES, LabState
+from tasks.venues.places import lab_environment
 
 EMPTY_LISTING = b'<?xml version="1.0"?><ListBucketResult></ListBucketResult>'
 
@@ -75,6 +78,38 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def enter_lab(aws_shaped_lab: LabState) -> Iterator[Callable[[bool], None]]:
+    """Gives this process the environment of a lab, AWS-shaped or not, until the last test of a file."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def enter(aws_shaped: bool) -> None:
+            environment = lab_environment(aws_shaped_lab, aws_shaped=aws_shaped)
+            for name in os.environ.keys() - environment.keys():
+                patch.delenv(name)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+
+        yield enter
+
+
+@pytest.fixture(scope="session")
+def bucket_of_kind(aws_shaped_lab: LabState) -> Callable[[str, bool], AnyBucket]:
+    """The lab's bucket of a kind, by the lab's own endpoint or by Amazon's host names."""
+    lab = aws_shaped_lab
+
+    def bucket_of_kind(kind: str, aws_shaped: bool) -> AnyBucket:
+        if kind == "directory_bucket":
+            bucket = f"{lab.bucket}--{LAB_ZONES[0]}--x-s3"
+            return DirectoryBucketTarget(bucket=bucket, region=lab.region)
+        if kind == "accelerated_bucket":
+            return AcceleratedBucketTarget(bucket=lab.bucket, region=lab.region)
+        endpoint_url = None if aws_shaped else lab.endpoint_url
+        return BucketTarget(bucket=lab.bucket, endpoint_url=endpoint_url, region=lab.region)
+
+    return bucket_of_kind
 
 
 @pytest.fixture

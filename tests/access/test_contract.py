@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import psutil
@@ -19,21 +19,14 @@ from configs.block import BlockSpec
 from configs.manifest import DatasetObject
 from configs.run_record import RunIdentity
 from configs.suite import Cell, Configuration
-from configs.targets import (
-    AcceleratedBucketTarget,
-    BucketTarget,
-    DirectoryBucketTarget,
-    MountTarget,
-    TargetConfig,
-)
+from configs.targets import AnyBucket, MountTarget, TargetConfig
 from configs.workloads import BlobWrite
 from tasks.access.protocol import ObjectPath, Upload
 from tasks.access.registry import ADAPTERS, access_path
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import NULL, SampleColumns
-from tasks.lab.state import LAB_ZONES, LabState
+from tasks.lab.state import LabState
 from tasks.venues.local import LocalVenue
-from tasks.venues.places import lab_environment
 from tasks.workloads.blob import BlobRead
 
 VARIANTS = typing.get_args(typing.get_args(AccessPathConfig)[0])
@@ -63,20 +56,6 @@ def ways() -> list[Way]:
     return [way for way in plain + by_aws_names if way.kind in way.config.serves]
 
 
-def target_for(way: Way, lab: LabState) -> TargetConfig:
-    if way.kind == "mount":
-        if lab.mount_path is None:
-            pytest.skip(lab.mount_problem)
-        return MountTarget(shows="bucket", path=lab.mount_path)
-    if way.kind == "directory_bucket":
-        bucket = f"{lab.bucket}--{LAB_ZONES[0]}--x-s3"
-        return DirectoryBucketTarget(bucket=bucket, region=lab.region)
-    if way.kind == "accelerated_bucket":
-        return AcceleratedBucketTarget(bucket=lab.bucket, region=lab.region)
-    endpoint_url = None if way.aws_shaped else lab.endpoint_url
-    return BucketTarget(bucket=lab.bucket, endpoint_url=endpoint_url, region=lab.region)
-
-
 def ways_to_try(quick: typing.Callable[[Way], bool]) -> list[typing.Any]:
     return [pytest.param(way, id=str(way), marks=() if quick(way) else pytest.mark.slow) for way in ways()]
 
@@ -89,15 +68,19 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 @pytest.fixture(scope="module")
-def target(way: Way, aws_shaped_lab: LabState) -> Iterator[TargetConfig]:
+def target(
+    way: Way,
+    enter_lab: Callable[[bool], None],
+    bucket_of_kind: Callable[[str, bool], AnyBucket],
+    aws_shaped_lab: LabState,
+) -> TargetConfig:
     """The target of a way; this process then has the environment of its lab."""
-    environment = lab_environment(aws_shaped_lab, aws_shaped=way.aws_shaped)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in os.environ.keys() - environment.keys():
-            patch.delenv(name)
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        yield target_for(way, aws_shaped_lab)
+    enter_lab(way.aws_shaped)
+    if way.kind != "mount":
+        return bucket_of_kind(way.kind, way.aws_shaped)
+    if aws_shaped_lab.mount_path is None:
+        pytest.skip(aws_shaped_lab.mount_problem)
+    return MountTarget(shows="bucket", path=aws_shaped_lab.mount_path)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import os
 import random
 import shlex
 import sys
@@ -21,13 +20,13 @@ from configs.block import BlockSpec
 from configs.manifest import DatasetObject
 from configs.run_record import RunIdentity
 from configs.suite import Cell, Configuration
-from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
+from configs.targets import AnyBucket, BucketTarget
 from configs.workloads import FileUpload
 from tasks.access.protocol import AccessPath, FilePath, FileTransfer, TreePath, TreeTransfer
 from tasks.access.registry import access_path
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import SampleColumns
-from tasks.lab.state import LAB_ZONES, LabState
+from tasks.lab.state import LabState
 from tasks.venues.local import LocalVenue
 from tasks.venues.places import lab_environment
 from tasks.venues.wire import BlockOutcome
@@ -67,15 +66,6 @@ def is_slow(way: Way) -> bool:
     return isinstance(way.config, AwsCli) and way.aws_shaped and way.kind != "directory_bucket"
 
 
-def target_for(way: Way, lab: LabState) -> AnyBucket:
-    if way.kind == "directory_bucket":
-        return DirectoryBucketTarget(bucket=f"{lab.bucket}--{LAB_ZONES[0]}--x-s3", region=lab.region)
-    if way.kind == "accelerated_bucket":
-        return AcceleratedBucketTarget(bucket=lab.bucket, region=lab.region)
-    endpoint_url = None if way.aws_shaped else lab.endpoint_url
-    return BucketTarget(bucket=lab.bucket, endpoint_url=endpoint_url, region=lab.region)
-
-
 @pytest.fixture(
     scope="module",
     params=[pytest.param(way, marks=[pytest.mark.slow] if is_slow(way) else []) for way in ways()],
@@ -87,15 +77,12 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 @pytest.fixture(scope="module")
-def target(way: Way, aws_shaped_lab: LabState) -> Iterator[AnyBucket]:
+def target(
+    way: Way, enter_lab: Callable[[bool], None], bucket_of_kind: Callable[[str, bool], AnyBucket]
+) -> AnyBucket:
     """The target of a way; this process then has the environment of its lab."""
-    environment = lab_environment(aws_shaped_lab, aws_shaped=way.aws_shaped)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in os.environ.keys() - environment.keys():
-            patch.delenv(name)
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        yield target_for(way, aws_shaped_lab)
+    enter_lab(way.aws_shaped)
+    return bucket_of_kind(way.kind, way.aws_shaped)
 
 
 @pytest.fixture(scope="module")

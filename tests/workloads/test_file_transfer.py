@@ -1,7 +1,6 @@
 """Files that were moved are verified after the clock: a lost, short or changed one is an error."""
 
 import hashlib
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,24 +19,12 @@ from tasks.access.boto3_transfer import TransferManagerPath
 from tasks.access.protocol import Answer, FileTransfer
 from tasks.kernel.loop import measure
 from tasks.kernel.samples import NULL, OPERATIONS, SampleColumns
-from tasks.lab.state import LabState
 from tasks.venues.block import run_block
 from tasks.workloads.file_transfer import FileUpload, measure_downloads, measure_uploads, write_random_file
 
 PREFIX = "s3bench/file-transfer/"
 WRITE_PREFIX = f"{PREFIX}up/"
 SIZE = 100_001
-
-
-@pytest.fixture(scope="module")
-def target(lab: LabState) -> Iterator[BucketTarget]:
-    """The lab's bucket; this process has its environment until the last test of this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            patch.delenv(name)
-        for name, value in lab.environment().items():
-            patch.setenv(name, value)
-        yield BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
 
 
 class Watched(TransferManagerPath):

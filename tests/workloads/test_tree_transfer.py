@@ -1,6 +1,5 @@
 """A tree that was moved is compared file by file after the clock: a missing or a changed one is an error."""
 
-import os
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +19,6 @@ from tasks.access.protocol import TreeTransfer
 from tasks.access.s5cmd_cli import S5cmdPath
 from tasks.datasets.file_tree import local_tree
 from tasks.kernel.samples import OPERATIONS, SampleColumns
-from tasks.lab.state import LabState
 from tasks.venues.block import run_block
 from tasks.venues.wire import BlockOutcome
 from tasks.workloads import tree_transfer
@@ -30,17 +28,6 @@ PREFIX = "s3bench/tree-transfer/"
 WRITE_PREFIX = f"{PREFIX}up/"
 READ_PREFIX = f"{PREFIX}down/"
 SMALL = FileTree.model_validate({"files": 12, "mean_size": 5_000, "seed": 1})
-
-
-@pytest.fixture(scope="module")
-def target(lab: LabState) -> Iterator[BucketTarget]:
-    """The lab's bucket; this process has its environment until the last test of this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            patch.delenv(name)
-        for name, value in lab.environment().items():
-            patch.setenv(name, value)
-        yield BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)
 
 
 class Watched(S5cmdPath):
