@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import boto3
 from figures import Figure, figure
@@ -108,9 +109,9 @@ def aws_runner_parity(folder: Path) -> Iterator[Figure]:
 def _lab_with_an_object(folder: Path) -> "Iterator[tuple[S3Client, BucketTarget, DatasetObject]]":
     """The lab with one object of 64 KiB in it, and a client as a script makes it."""
     payload = os.urandom(65_536)
-    with running_lab(folder / "lab") as lab:
-        os.environ.update(lab.environment())
-        client: S3Client = boto3.client("s3", endpoint_url=lab.endpoint_url)
+    with running_lab(folder / "lab") as lab, patch.dict(os.environ, lab.environment()):
+        # A session of its own: boto3's default one keeps the credentials of the first figure's lab.
+        client: S3Client = boto3.Session().client("s3", endpoint_url=lab.endpoint_url)
         client.put_object(Bucket=lab.bucket, Key="bench/64kib.bin", Body=payload)
         item = DatasetObject(
             key="bench/64kib.bin", size_bytes=len(payload), sha256=hashlib.sha256(payload).hexdigest()
