@@ -6,6 +6,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests of one module share what they start, so they stay together.
+TWO_AT_ONCE := --numprocesses=2 --dist=loadscope
 SUDO := $(shell if [ "$$(id -u)" = 0 ]; then :; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 MAY_INSTALL := $(shell command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null; } && echo yes)
 
@@ -25,7 +27,7 @@ run: $(VENV)/runtime fuse  ## Measure in the local lab and print the report
 setup: $(VENV)/runtime fuse  ## Install what `make run` needs
 
 test: $(VENV)/dev fuse  ## Run the tests, except the slow ones
-	$(BIN)/pytest
+	$(BIN)/pytest $(TWO_AT_ONCE)
 
 test-all: $(VENV)/dev fuse  ## Run all tests
 	$(BIN)/pytest -m ""

@@ -6,15 +6,15 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from configs.choices import known_suites, suite_folders
 from configs.crt_workloads import with_counterparts
 from configs.documents import Document, parse_document, read_document
 from configs.errors import UserError
 from configs.mistakes import explain, lab_overlay
 from configs.overlays import Stack, setting_document, suggestion
-from configs.parameters import BenchmarkParameters
+from configs.parameters import SuiteParameters
 from configs.suite import Suite
 
-SUITES_FOLDER: Final = Path(__file__).parent / "suites"
 _KEYS: Final = tuple(Suite.model_fields)
 
 
@@ -47,7 +47,7 @@ def load_suite(
     return _suite(stack)
 
 
-def suite_of(parameters: BenchmarkParameters) -> Suite:
+def suite_of(parameters: SuiteParameters) -> Suite:
     """The suite as a run's parameters want it.
 
     Raises:
@@ -68,14 +68,15 @@ def suite_path(name_or_path: str) -> Path:
     """Where a suite lies.
 
     Raises:
-        UserError: if there is no such suite, with those that ship.
+        UserError: if there is no such suite, with those that are known by name.
     """
-    shipped = SUITES_FOLDER / f"{name_or_path}.yaml"
-    if "/" not in name_or_path and _is_file(shipped):
-        return shipped
+    for folder in suite_folders():
+        known = folder / f"{name_or_path}.yaml"
+        if "/" not in name_or_path and _is_file(known):
+            return known
     path = Path(name_or_path)
     if not _is_file(path):
-        names = ", ".join(shipped_suites())
+        names = ", ".join(known_suites())
         message = f"{name_or_path}: no such suite; give the path of a YAML file, or one that ships: {names}"
         raise UserError(message)
     return path
@@ -86,11 +87,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):  # a name that is too long, or none at all
         return False
-
-
-def shipped_suites() -> tuple[str, ...]:
-    """Names of the suites that ship."""
-    return tuple(sorted(path.stem for path in SUITES_FOLDER.glob("*.yaml")))
 
 
 def parse_suite(text: str, where: str) -> Suite:

@@ -1,22 +1,57 @@
-"""The parameters of the flows: what the Prefect form shows and what the command line fills in."""
+"""The parameters of the flows: what the form in the Prefect UI shows and what the command line fills in.
 
-from typing import Annotated
+One model for each flow, whose fields are drawn in the order of their positions. Choices stand in the form's
+schema and are looked at again when the suite is loaded: the command line also takes the path of a file.
+"""
+
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from configs.base import Model, Seed
+from configs.choices import known_configurations, known_suites
+
+Results = Annotated[
+    str,
+    Field(
+        min_length=1,
+        title="Results",
+        description="Folder or s3://BUCKET/PREFIX that the Parquet files lie in",
+        json_schema_extra={"position": 20},
+    ),
+]
+
+LateAfterMinutes = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=1440,
+        title="Skip when late by, in minutes",
+        description="A scheduled run that begins later than this is skipped: after a downtime Prefect starts "
+        "every run that was missed",
+        json_schema_extra={"position": 90},
+    ),
+]
 
 
-class BenchmarkParameters(Model):
-    """Everything that one benchmark run needs."""
+def _suite_choices(schema: dict[str, Any]) -> None:
+    schema.update(position=0, enum=list(known_suites()))
+
+
+def _configuration_choices(schema: dict[str, Any]) -> None:
+    schema.update(enum=list(known_configurations()))
+
+
+class SuiteParameters(Model):
+    """Which suite, and what is laid over it."""
 
     suite: Annotated[
         str,
         Field(
             min_length=1,
             title="Suite",
-            description="Name of a suite that ships, or the path of a YAML file",
-            json_schema_extra={"position": 0},
+            description="What is measured over which data",
+            json_schema_extra=_suite_choices,
         ),
     ] = "lab"
     in_lab: Annotated[
@@ -36,28 +71,19 @@ class BenchmarkParameters(Model):
         ),
     ] = None
     settings: Annotated[
-        list[str],
+        list[Annotated[str, Field(title="Setting", pattern=r"^[^=]+=")]],
         Field(
             title="Settings",
             description="Single values laid over the suite, such as targets.bucket.bucket=my-bucket",
             json_schema_extra={"position": 3},
         ),
     ] = []
-    results: Annotated[
-        str,
-        Field(
-            min_length=1,
-            title="Results",
-            description="Folder or s3://BUCKET/PREFIX that the Parquet files go to",
-            json_schema_extra={"position": 4},
-        ),
-    ] = "results"
     only: Annotated[
-        list[str],
+        list[Annotated[str, Field(title="Configuration", json_schema_extra=_configuration_choices)]],
         Field(
             title="Only these configurations",
-            description="Ids of configurations of the suite; empty runs all of them",
-            json_schema_extra={"position": 5},
+            description="Configurations of the suite; none chosen runs all of them",
+            json_schema_extra={"position": 4},
         ),
     ] = []
     logs_from: Annotated[
@@ -65,15 +91,7 @@ class BenchmarkParameters(Model):
         Field(
             title="CloudTrail logs from",
             description="Folder or s3://BUCKET/PREFIX to copy the logs from; empty uses the suite's own",
-            json_schema_extra={"position": 6},
-        ),
-    ] = None
-    seed: Annotated[
-        Seed | None,
-        Field(
-            title="Seed",
-            description="Seed of the order of blocks; empty draws a fresh one, which the run stores",
-            json_schema_extra={"position": 7},
+            json_schema_extra={"position": 5},
         ),
     ] = None
     lab_folder: Annotated[
@@ -82,6 +100,118 @@ class BenchmarkParameters(Model):
             min_length=1,
             title="Lab folder",
             description="Where the local lab lives, for suites that use it",
-            json_schema_extra={"position": 8},
+            json_schema_extra={"position": 80},
         ),
     ] = ".lab"
+    when_busy: Annotated[
+        Literal["wait", "refuse"],
+        Field(
+            title="When the host is busy",
+            description="What happens while another measurement runs on the same host",
+            json_schema_extra={"position": 70},
+        ),
+    ] = "wait"
+    wait_at_most_minutes: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1440,
+            title="Wait at most, in minutes",
+            description="For the other measurement to end",
+            json_schema_extra={"position": 71},
+        ),
+    ] = 60
+
+    @property
+    def wait_for_host_s(self) -> float:
+        """How long to wait for another measurement on the host."""
+        return 60.0 * self.wait_at_most_minutes if self.when_busy == "wait" else 0.0
+
+
+class PrepareParameters(SuiteParameters):
+    """Which suite's datasets to prepare."""
+
+
+class BenchmarkParameters(SuiteParameters):
+    """What one run measures, and where its results go."""
+
+    results: Results = "results"
+    seed: Annotated[
+        Seed | None,
+        Field(
+            title="Seed",
+            description="Seed of the order of blocks; empty draws a fresh one, which the run stores",
+            json_schema_extra={"position": 10},
+        ),
+    ] = None
+    skip_when_late_minutes: LateAfterMinutes = 180
+
+
+class CompareParameters(Model):
+    """Which results to look back over."""
+
+    results: Results = "results"
+    cron: Annotated[
+        str,
+        Field(
+            min_length=9,
+            title="Schedule of the nights",
+            description="Five fields of cron: when a run should have been",
+            json_schema_extra={"position": 21},
+        ),
+    ] = "30 2 * * *"
+    timezone: Annotated[
+        str,
+        Field(
+            min_length=1,
+            title="Time zone of that schedule",
+            description="An IANA name, such as UTC or Europe/Berlin",
+            json_schema_extra={"position": 22},
+        ),
+    ] = "UTC"
+    nights: Annotated[
+        int,
+        Field(
+            ge=2,
+            le=3660,
+            title="Nights",
+            description="How many nights to look back",
+            json_schema_extra={"position": 23},
+        ),
+    ] = 120
+    skip_when_late_minutes: LateAfterMinutes = 720
+
+
+class HousekeepingParameters(SuiteParameters):
+    """What to tidy: finished months of results, and datasets that no suite uses any more."""
+
+    results: Results = "results"
+    compact_after_days: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=366,
+            title="Compact a month after, in days",
+            description="A month is put into one file this long after its end",
+            json_schema_extra={"position": 30},
+        ),
+    ] = 7
+    unused_datasets: Annotated[
+        Literal["leave", "list", "remove"],
+        Field(
+            title="Datasets that are no longer used",
+            description="Of the suite's own targets: those of other suites and of older settings",
+            json_schema_extra={"position": 31},
+        ),
+    ] = "list"
+    unused_after_days: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=3660,
+            title="Unused after, in days",
+            description="A dataset that no run has read for this long",
+            json_schema_extra={"position": 32},
+        ),
+    ] = 30
+    skip_when_late_minutes: LateAfterMinutes = 720

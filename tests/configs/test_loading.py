@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from configs.choices import known_suites
 from configs.errors import UserError
-from configs.loading import load_suite, parse_suite, shipped_suites, suite_path
+from configs.loading import load_suite, parse_suite, suite_path
 
 LAB = suite_path("lab").read_text(encoding="utf-8")
 
@@ -14,7 +15,7 @@ def line_of(text: str, piece: str) -> int:
     return text[: text.index(piece)].count("\n") + 1
 
 
-@pytest.mark.parametrize("name", shipped_suites())
+@pytest.mark.parametrize("name", known_suites())
 def test_every_shipped_suite_loads_and_has_cells(name: str) -> None:
     assert load_suite(name, in_lab=True).cells()
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from configs.choices import SHIPPED_SUITES, known_suites
 from configs.errors import UserError
-from configs.loading import SUITES_FOLDER, load_suite, shipped_suites
+from configs.loading import load_suite
 from configs.suite import Suite
 from configs.targets import MountTarget
 
@@ -31,11 +32,11 @@ def filled_in(name: str) -> Suite:
 
 
 def test_every_experiment_has_its_suite_and_overlays_are_no_suites() -> None:
-    experiments = [name for name in shipped_suites() if name.startswith("e")]
+    experiments = [name for name in known_suites() if name.startswith("e")]
     assert experiments == sorted(NAMES_TO_GIVE)
-    overlays = {path.stem for path in (SUITES_FOLDER / "lab").glob("*.yaml")}
+    overlays = {path.stem for path in (SHIPPED_SUITES / "lab").glob("*.yaml")}
     assert overlays == set(NAMES_TO_GIVE)
-    assert all(load_suite(name).lab for name in shipped_suites() if name not in NAMES_TO_GIVE)
+    assert all(load_suite(name).lab for name in known_suites() if name not in NAMES_TO_GIVE)
 
 
 @pytest.mark.parametrize("name", NAMES_TO_GIVE)
