@@ -1,6 +1,6 @@
 """What a run says of itself: one record per run, stored last and shown by every report."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, NonNegativeInt
@@ -20,6 +20,20 @@ class RunIdentity(Model):
     """UTC start and eight random hexadecimal digits: `20260101T020000Z-1a2b3c4d`."""
     dt: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
     """UTC date of the scheduled night: the partition."""
+
+
+class Night(Model):
+    """Which night of which schedule a run measures; a run that somebody starts by hand is none."""
+
+    schedule: Identifier
+    """The slug of the schedule that started it."""
+    scheduled_at: AwareDatetime
+    """When it should have begun, which may be well before it did."""
+
+    @property
+    def dt(self) -> str:
+        """The partition of the night: a run that begins after midnight, or late, stays in its own."""
+        return dt_of(self.scheduled_at)
 
 
 class CellRecord(Model):
@@ -121,6 +135,10 @@ class RunRecord(RunIdentity):
     harness: HarnessCost | None
     """None where nothing was measured."""
     timing: Timing
+    schedule: str | None = None
+    """The slug of the schedule that started it; None for a run by hand."""
+    scheduled_at: AwareDatetime | None = None
+    """When that schedule wanted it to begin; None for a run by hand."""
 
     @property
     def failed_cells(self) -> tuple[CellRecord, ...]:
@@ -130,4 +148,4 @@ class RunRecord(RunIdentity):
 
 def dt_of(moment: datetime) -> str:
     """The partition of a moment: its UTC date."""
-    return f"{moment:%Y-%m-%d}"
+    return f"{moment.astimezone(UTC):%Y-%m-%d}"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from configs.run_record import RunRecord
+from configs.run_record import Night, RunRecord
 from tasks.results.reader import StoredRun
 from tasks.results.store import Store
 from tasks.results.writer import write_nightly, write_run
@@ -23,8 +23,18 @@ def record(
     measurements: tuple[CellMeasurement, ...],
     started_at: datetime,
     launch: Launch,
+    night: Night | None = None,
 ) -> RunRecord:
-    """Summarise the samples as they were stored, not as they were held, and complete the run."""
+    """Summarise the samples as they were stored, not as they were held, and complete the run.
+
+    Args:
+        plan: what was to be measured.
+        store: where the samples lie.
+        measurements: how each cell ended.
+        started_at: when the run began.
+        launch: how it was started.
+        night: the night that the run measures; none for a run by hand.
+    """
     names = tuple(item.stored_as for item in measurements)
     stored = StoredRun(store, plan.run.run_id, plan.run.dt, None, names)
     summaries = [summary for cell in stored.cells(SERIES_COLUMNS) for summary in summarise(cell)]
@@ -45,6 +55,8 @@ def record(
         environment=environment(measurements),
         harness=harness_cost(measurements),
         timing=launch.stopwatch.timing(),
+        schedule=night.schedule if night else None,
+        scheduled_at=night.scheduled_at if night else None,
     )
     write_run(store, whole)
     return whole

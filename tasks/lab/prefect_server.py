@@ -1,11 +1,11 @@
-"""A Prefect server of one's own for the time of a block: on loopback, with its database in a folder of ours.
+"""A Prefect server for the time of a block: on loopback, with its database in a folder of ours.
 
 It is started as its own process rather than as Prefect's implicit ephemeral server, which starts anew in each
 process and gives up after a time of its own. This module does not import Prefect, so that it costs nothing
 where none runs.
 
-What runs in the server beside the API is reduced to what records a run: it shares the machine with the
-measurement.
+Of a private server, which one command uses, what runs beside the API is reduced to what records a run: it
+shares the machine with the measurement.
 """
 
 import fcntl
@@ -15,11 +15,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 
 from configs.errors import UserError
 from tasks.kernel.leash import leashed
@@ -47,9 +48,10 @@ The event persister and the task run recorder stay on: without them the run's ev
 kept.
 """
 
-SETTINGS = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+NO_TELEMETRY: Final = {"DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+
+PRIVATE_SETTINGS: Final = {
+    **NO_TELEMETRY,
     "PREFECT_SERVER_UI_ENABLED": "false",
     # Block types are the integrations' forms for the UI; registering them is a good third of the first start.
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
@@ -80,11 +82,25 @@ def private_prefect_server(folder: Path) -> Iterator[PrefectServer]:
         answer
             within `START_TIMEOUT_S` (with the end of its log).
     """
-    home = folder.resolve() / "prefect"
+    # Without this process's own settings of Prefect: they may name another server or database.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    with running_server(folder.resolve() / "prefect", free_port(), inherited | PRIVATE_SETTINGS) as server:
+        yield server
+
+
+@contextmanager
+def running_server(home: Path, port: int, environment: Mapping[str, str]) -> Iterator[PrefectServer]:
+    """A server with its database and log in `home`, on a port of loopback; see `private_prefect_server`.
+
+    Raises:
+        UserError: As there, or something else listens on the port.
+    """
     record = home / "server.json"
     with _locked(home):
-        port, began = _free_port(), time.monotonic()
-        process = _start(home, record, port)
+        _end_left_over(home, record)
+        _refuse_taken(port)
+        began = time.monotonic()
+        process = _start(home, port, {**environment, "PREFECT_HOME": str(home)})
         try:
             with _file_errors(home):
                 write_whole(record, ProcessRef.of(process.pid).model_dump_json())
@@ -113,41 +129,49 @@ def _locked(home: Path) -> Iterator[None]:
         yield
 
 
-def _start(home: Path, record: Path, port: int) -> subprocess.Popen[bytes]:
-    """Ends a left-over and starts the server on a leash."""
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+def _end_left_over(home: Path, record: Path) -> None:
     with _file_errors(home):
         if record.exists():
             ProcessRef.model_validate_json(record.read_bytes()).end(STOP_TIMEOUT_S)
-        with (home / "server.log").open("wb") as log:
-            return subprocess.Popen(
-                leashed(command),
-                cwd=home,  # Prefect takes settings from the working directory's pyproject.toml and .env too
-                env=_environment(home),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C is for the command, which ends the server when it has done
-            )
 
 
-def _environment(home: Path) -> dict[str, str]:
-    """This process's variables without its Prefect settings: they may name another server or database."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    return inherited | SETTINGS | {"PREFECT_HOME": str(home)}
+def _start(home: Path, port: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Starts the server on a leash."""
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    with _file_errors(home), (home / "server.log").open("wb") as log:
+        return subprocess.Popen(
+            leashed(command),
+            cwd=home,  # Prefect takes settings from the working directory's pyproject.toml and .env too
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is for the command, which ends the server when it has done
+        )
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
+def _refuse_taken(port: int) -> None:
+    """A server that is there already would answer for the one that could not start."""
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) == 0:
+            raise UserError(
+                f"something listens on port {port} of 127.0.0.1 already, perhaps another Prefect server: "
+                "stop it, or choose another port (S3BENCH_PORT)"
+            )
+
+
 def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
-        if _is_healthy(port):
+        if is_healthy(port):
             return
         time.sleep(POLL_S)
     status = process.returncode
@@ -157,8 +181,11 @@ def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> 
     )
 
 
-def _is_healthy(port: int) -> bool:
-    """Asked without a library that would send even this to the user's HTTP proxy."""
+def is_healthy(port: int) -> bool:
+    """Whether a server answers on a port of loopback.
+
+    Asked without a library that would send even this to the user's HTTP proxy.
+    """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/api/health")

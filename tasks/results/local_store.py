@@ -83,6 +83,12 @@ class LocalStore:
             found = [path.relative_to(self._root).as_posix() for path in _parquet_files(self._root / folder)]
         return sorted(name for name in found if not is_hidden(name))
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """See `Store`."""
+        names = self.names(folder)
+        with _explained(self.location):
+            return {name: (self._root / name).stat().st_size for name in names}
+
     def _remove_leftovers(self) -> None:
         for path in self._root.rglob(".*.tmp"):
             match = _TEMPORARY.fullmatch(path.name)

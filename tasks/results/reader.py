@@ -138,22 +138,26 @@ def _ids(store: Store, name: str, ours: re.Pattern[str]) -> tuple[str, str]:
 
 
 def _table(store: Store, name: str, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
-    """The wanted columns of a file, their checksums and the types of all columns compared."""
-    content = pa.BufferReader(store.get(name))
+    return table_of(store.get(name), f"{store.location}/{name}", schema, columns)
+
+
+def table_of(stored: bytes, where: str, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
+    """The wanted columns of a file, their checksums and the types of all columns compared.
+
+    Raises:
+        UserError: if it is damaged, or has other columns; `where` names it.
+    """
+    content = pa.BufferReader(stored)
     texts = [field.name for field in schema if field.type == pa.string()]
     try:
         found = pq.read_schema(content)
         if not len(found) or found != pa.schema(list(schema)[: len(found)]):
-            raise UserError(
-                f"{store.location}/{name} has other columns than this version writes: move it away"
-            )
+            raise UserError(f"{where} has other columns than this version writes: move it away")
         file = pq.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
         table = _with_later_columns(file.read(columns), schema, columns)
         table.validate(full=True)  # headers have no checksum: an index may point past its dictionary
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a damaged column's name
-        raise UserError(
-            f"{store.location}/{name} is damaged: move it away or restore it ({error})"
-        ) from error
+        raise UserError(f"{where} is damaged: move it away or restore it ({error})") from error
     return _with_light_nulls(table)
 
 

@@ -78,13 +78,19 @@ class S3Store:
 
     def names(self, folder: str) -> list[str]:
         """See `Store`."""
+        return list(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """See `Store`."""
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self._bucket, Prefix=self._key(folder) + "/"
         )
         with _s3_explained(self.location):
-            keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
-        found = (key.removeprefix(f"{self._prefix}/") for key in keys)
-        return sorted(name for name in found if name.endswith(".parquet") and not is_hidden(name))
+            items = [(item["Key"], item["Size"]) for page in pages for item in page.get("Contents", [])]
+        found = {key.removeprefix(f"{self._prefix}/"): size_bytes for key, size_bytes in items}
+        return {
+            name: found[name] for name in sorted(found) if name.endswith(".parquet") and not is_hidden(name)
+        }
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}"

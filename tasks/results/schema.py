@@ -21,6 +21,7 @@ from tasks.kernel.samples import STAGES
 # and with it a new folder, because no reader can mix types.
 # 1  first version: samples, runs, nightly
 #    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns
+#    then a table of its own: samples_monthly
 SCHEMA_VERSION: Final = 1
 
 VERSION_FOLDER: Final = f"v{SCHEMA_VERSION}"
@@ -64,6 +65,12 @@ an operation and without a time. Stages are in nanoseconds, null where they did 
 null where nothing is claimed.
 """
 
+SAMPLES_MONTHLY: Final = pa.schema([("dt", pa.string()), *SAMPLES])
+"""The rows of `SAMPLES` of a finished month, whose night stands in a column: the path names the month alone.
+
+It comes first, because columns are added to `SAMPLES` at its end.
+"""
+
 RUNS: Final = pa.schema(
     [
         ("run_id", pa.string()),
@@ -91,9 +98,12 @@ RUNS: Final = pa.schema(
         ("datasets_json", pa.string()),
         ("environment_json", pa.string()),
         ("harness_json", pa.string()),
+        ("schedule", pa.string()),
+        ("scheduled_at", _MOMENT),
     ]
 )
-"""One row per run, written last. `status` is `complete`, or `failed` where a cell failed.
+"""One row per run, written last. `status` is `complete`, or `failed` where a cell failed. `schedule` and
+`scheduled_at` are null in a run by hand.
 
 What nests is JSON, as the models of `configs/run_record.py` write it; `harness_json` is null where
 nothing was measured.
@@ -127,6 +137,7 @@ and a bound is null where the sample is too small to have it."""
 
 DICTIONARY_COLUMNS: Final = frozenset(
     {
+        "dt",
         "run_id",
         "config_id",
         "workload_id",
@@ -154,9 +165,11 @@ _IDENTIFIER: Final = IDENTIFIER_PATTERN.strip("^$")
 SAMPLES_FOLDER: Final = f"{VERSION_FOLDER}/samples"
 RUNS_FOLDER: Final = f"{VERSION_FOLDER}/runs"
 NIGHTLY_FOLDER: Final = f"{VERSION_FOLDER}/nightly"
+MONTHLY_FOLDER: Final = f"{VERSION_FOLDER}/samples_monthly"
 
 SAMPLES_NAME: Final = re.compile(
-    rf"{SAMPLES_FOLDER}/{_DT}/config={_IDENTIFIER}/{_RUN}\.{_IDENTIFIER}\.parquet"
+    rf"{SAMPLES_FOLDER}/{_DT}/config=(?P<config_id>{_IDENTIFIER})/{_RUN}"
+    rf"\.(?P<workload_id>{_IDENTIFIER})\.parquet"
 )
 """The names that `samples_name` makes."""
 
@@ -185,3 +198,8 @@ def run_name(run: RunIdentity) -> str:
 def nightly_name(run: RunIdentity) -> str:
     """The file that holds the summaries of a run, below the store's location."""
     return f"{NIGHTLY_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
+
+
+def monthly_name(month: str) -> str:
+    """The file that holds all samples of a finished month, such as `2026-01`, below the store's location."""
+    return f"{MONTHLY_FOLDER}/month={month}/samples.parquet"

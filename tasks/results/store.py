@@ -59,6 +59,14 @@ class Store(Protocol):
         """
         ...
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """The size in bytes of every file that `names` gives, in their order; nothing is fetched.
+
+        Raises:
+            UserError: if it cannot be listed.
+        """
+        ...
+
 
 def open_store(location: str | Path) -> Store:
     """The store at a folder, which need not exist yet, or at `s3://BUCKET/PREFIX`.

@@ -130,19 +130,25 @@ def _quantile_columns(name: str, quantile: Quantile) -> dict[str, int | None]:
 
 
 def _encoded(table: pa.Table) -> bytes:
-    """The table as a Parquet file.
+    """The table as a Parquet file."""
+    sink = io.BytesIO()
+    with parquet_writer(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def parquet_writer(sink: io.BytesIO, schema: pa.Schema) -> pq.ParquetWriter:
+    """What writes every Parquet file of a store.
 
     zstd 1 is as small as zstd 9 here and five times faster. The embedded Arrow schema would be a third of
     the footer and says nothing more. A checksum per page makes damage visible, which zstd alone does not.
     """
-    sink = io.BytesIO()
-    pq.write_table(
-        table,
+    return pq.ParquetWriter(
         sink,
+        schema,
         compression="zstd",
         compression_level=1,
-        use_dictionary=[name for name in table.column_names if name in DICTIONARY_COLUMNS],
+        use_dictionary=[name for name in schema.names if name in DICTIONARY_COLUMNS],
         store_schema=False,
         write_page_checksum=True,
     )
-    return sink.getvalue()

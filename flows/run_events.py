@@ -1,0 +1,152 @@
+"""What happens to runs, nights and series, as events of the Prefect server, which automations answer.
+
+An event is one POST that has ended when `tell` returns. Prefect's own `emit_event` hands it to a thread and a
+websocket, which would go on working beside the next block that is measured.
+
+`deployments/alarms.py` makes messages of these events: what it puts into words must stand in their payloads.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+import httpx
+from prefect.client.orchestration import get_client
+from prefect.events.schemas.events import Event, RelatedResource, Resource
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+from configs.run_record import CellRecord, Night
+
+_LOGGER: Final = logging.getLogger("s3bench.events")
+_TIMEOUT_S: Final = 3.0
+_FLOW_RUN: Final = "prefect.flow-run"
+
+Payload = Mapping[str, str | int | float | None]
+
+
+class Happening(StrEnum):
+    """What can happen, by the name of its event."""
+
+    CELL_FAILED = "s3bench.cell.failed"
+    NIGHT_COMPLETED = "s3bench.night.completed"
+    NIGHT_MISSED = "s3bench.night.missed"
+    REGRESSION_FOUND = "s3bench.regression.found"
+    RUN_ALIVE = "s3bench.run.alive"
+
+
+def tell(
+    happening: Happening,
+    resource_id: str,
+    resource_name: str,
+    payload: Payload | None = None,
+    related: Sequence[Mapping[str, str]] = (),
+) -> bool:
+    """Send one event to the Prefect server, and return whether it took it.
+
+    An event that cannot be sent costs one line in the log, and at most a few seconds: it never stops a run.
+
+    Args:
+        happening: what happened.
+        resource_id: to what: see `cell_resource`, `night_resource`, `run_resource`.
+        resource_name: the same for people.
+        payload: what a message about it needs.
+        related: labels of further resources, each with `prefect.resource.id` and `prefect.resource.role`. The
+            flow run that tells of it is always one of them, where there is one.
+    """
+    if not PREFECT_API_URL.value():  # the client would start a server of its own, which no automation watches
+        _LOGGER.warning("%s of %s was not told: no PREFECT_API_URL is set", happening, resource_name)
+        return False
+    labels = {"prefect.resource.id": resource_id, "prefect.resource.name": resource_name}
+    try:
+        _send(
+            Event(
+                event=happening.value,
+                resource=Resource(labels),
+                related=[RelatedResource(dict(one)) for one in (*_this_flow_run(resource_id), *related)],
+                payload=dict(payload or {}),
+            )
+        )
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        what = " ".join(f"{type(error).__name__} {error}".split())
+        _LOGGER.warning("%s of %s could not be told: %s", happening, resource_name, what)
+        return False
+    return True
+
+
+def tell_of_failed_cell(run_id: str, cell: CellRecord) -> bool:
+    """A cell of a run failed."""
+    return tell(
+        Happening.CELL_FAILED,
+        cell_resource(cell.config_id, cell.workload_id),
+        cell.cell_id,
+        {"run_id": run_id, "cell": cell.cell_id, "reason": cell.reason},
+    )
+
+
+def tell_of_completed_night(night: Night, run_id: str, failed_cells: int) -> bool:
+    """The run of a night has come to its end; a dead man's switch waits for this, night after night."""
+    return tell(
+        Happening.NIGHT_COMPLETED,
+        night_resource(night.schedule, night.dt),
+        f"{night.schedule} of {night.dt}",
+        {
+            "schedule": night.schedule,
+            "dt": night.dt,
+            "scheduled_at": night.scheduled_at.isoformat(),
+            "run_id": run_id,
+            "failed_cells": failed_cells,
+        },
+    )
+
+
+def tell_alive(run_id: str) -> bool:
+    """The flow run that calls this goes on; false where there is none.
+
+    The event is one of the flow run itself, not of our run: that is the resource whose state an automation
+    can change when it falls silent.
+    """
+    own = _own_id()
+    if own is None:
+        return False
+    return tell(Happening.RUN_ALIVE, f"{_FLOW_RUN}.{own}", run_id, {"run_id": run_id})
+
+
+def cell_resource(config_id: str, workload_id: str) -> str:
+    """The resource id of a cell."""
+    return f"s3bench.cell.{config_id}.{workload_id}"
+
+
+def night_resource(schedule: str, dt: str) -> str:
+    """The resource id of a night of a schedule."""
+    return f"s3bench.night.{schedule}.{dt}"
+
+
+def run_resource(run_id: str) -> str:
+    """The resource id of a run."""
+    return f"s3bench.run.{run_id}"
+
+
+def _send(event: Event) -> None:
+    """One request, or two where the client asks for a token first; neither is tried again."""
+    timeout = httpx.Timeout(_TIMEOUT_S)
+    with (
+        temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
+        get_client(sync_client=True, httpx_settings={"timeout": timeout}) as client,
+    ):
+        client.request("POST", "/events", json=[event.model_dump(mode="json")])
+
+
+def _this_flow_run(resource_id: str) -> tuple[dict[str, str], ...]:
+    own = _own_id()
+    if own is None or resource_id == f"{_FLOW_RUN}.{own}":
+        return ()
+    labels = {"prefect.resource.id": f"{_FLOW_RUN}.{own}", "prefect.resource.role": "flow-run"}
+    name = flow_run.get_name()
+    return ({**labels, "prefect.resource.name": name} if name else labels,)
+
+
+def _own_id() -> str | None:
+    found = flow_run.get_id()
+    return None if found is None else str(found)

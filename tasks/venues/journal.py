@@ -1,0 +1,216 @@
+"""A journal on the local disk of what a run has measured and not yet stored, for the case that it is killed.
+
+* `<state>/journal/<run id>/run.json`: which run, where its results go, which process measures;
+* `<state>/journal/<run id>/lock`: locked by that process as long as it lives;
+* `<state>/journal/<run id>/<config>.<workload>.<block>.<checksum>.block`: one block, as `wire.send` writes it.
+
+A block is stored with its cell, and a cell ends late, because the blocks of all cells are interleaved. Until
+then a block has its file here, written between blocks: under a hidden name and renamed, so that it is whole
+or not there. It is not synced, because the death of a process takes nothing from the kernel's cache, and a
+sync would keep the disk busy while the next block is measured. What a power cut may leave of it is seen by
+the checksum.
+
+No credential is kept here: whoever recovers brings those of its own environment.
+"""
+
+import contextlib
+import fcntl
+import io
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import PositiveInt
+
+from configs.base import Model
+from configs.run_record import RunIdentity
+from tasks.lab.files import make_private, write_whole
+from tasks.lab.processes import ProcessRef
+from tasks.results.store import Store
+from tasks.venues.wire import BlockOutcome, send
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+RUN_FILE: Final = "run.json"
+LOCK_FILE: Final = "lock"
+_SUFFIX: Final = ".block"
+
+
+def state_folder() -> Path:
+    """Where this user's runs keep what must outlive them; S3BENCH_STATE names another one, as tests do."""
+    if named := os.environ.get("S3BENCH_STATE"):
+        return Path(named).absolute()
+    home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    return Path(home).absolute() / "s3-access-benchmark"
+
+
+def journals_folder() -> Path:
+    """Where the journals lie, one folder for each run."""
+    return state_folder() / "journal"
+
+
+class JournalHeader(Model):
+    """What is known of a run before anything is measured."""
+
+    journal_version: Literal[1] = 1
+    run: RunIdentity
+    results: str
+    """Where its results go: a folder's whole path, or `s3://BUCKET/PREFIX`."""
+    endpoint: str = ""
+    """The host of the S3 server that the environment names for results; empty for Amazon's own."""
+    blocks: PositiveInt
+    """Of each cell."""
+    scratch: Path
+    """Where files lie that the run moves."""
+    process: ProcessRef
+    """The measuring run's."""
+
+    @classmethod
+    def of(cls, run: RunIdentity, store: Store, blocks: int, scratch: Path) -> "JournalHeader":
+        """That of a run of this process."""
+        in_s3 = "://" in store.location
+        return cls(
+            run=run,
+            results=store.location if in_s3 else str(Path(store.location).absolute()),
+            endpoint=results_endpoint() if in_s3 else "",
+            blocks=blocks,
+            scratch=scratch.absolute(),
+            process=ProcessRef.of(os.getpid()),
+        )
+
+
+def results_endpoint() -> str:
+    """Where S3 is for this process: the same bucket name elsewhere is another bucket."""
+    named = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    return urlsplit(named).netloc.rpartition("@")[2]  # the name and port alone: before them may be a password
+
+
+@dataclass(frozen=True, slots=True)
+class BlockName:
+    """What the name of a block's file tells."""
+
+    config_id: str
+    workload_id: str
+    block: int
+    crc32: int
+
+    def __str__(self) -> str:
+        return f"{self.config_id}.{self.workload_id}.{self.block:03d}.{self.crc32:08x}{_SUFFIX}"
+
+    @classmethod
+    def of(cls, file: Path) -> "BlockName | None":
+        """That of a file; None where it is no whole block's."""
+        try:
+            config_id, workload_id, block, crc32 = file.name.removesuffix(_SUFFIX).split(".")
+            name = cls(config_id, workload_id, int(block), int(crc32, 16))
+        except ValueError:
+            return None
+        return name if str(name) == file.name else None
+
+
+class Journal:
+    """The journal of a run that goes on."""
+
+    def __init__(self, folder: Path | None, note: Callable[[str], None]) -> None:
+        """Make one; without a folder it keeps nothing."""
+        self.folder = folder
+        self._note = note
+        self._told = False
+
+    def keep(self, config_id: str, workload_id: str, block: int, outcome: BlockOutcome) -> None:
+        """Keep a block; where that cannot be, say so once and go on, because memory has it still."""
+        if self.folder is None:
+            return
+        temporary = self.folder / f".{config_id}.{workload_id}.{block:03d}"
+        try:
+            with _Summed(io.FileIO(temporary, "w")) as file:
+                send(outcome, file)
+            temporary.rename(self.folder / str(BlockName(config_id, workload_id, block, file.crc32)))
+        except OSError as error:
+            self._tell(error)
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def forget(self, config_id: str, workload_id: str) -> None:
+        """Remove a cell's blocks: they are stored."""
+        if self.folder is not None:
+            with contextlib.suppress(OSError):  # what stays is found to be stored by whoever recovers
+                for file in self.folder.glob(f"*{config_id}.{workload_id}.*"):
+                    file.unlink()
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            self._note(
+                f"{self.folder}: blocks cannot be kept there ({error.strerror}): should this run be killed, "
+                "what it has not stored is lost; S3BENCH_STATE names another folder"
+            )
+
+
+class _Summed(io.BufferedWriter):
+    """A file that adds up the checksum of what is written to it."""
+
+    crc32 = 0
+
+    def write(self, piece: "Buffer", /) -> int:
+        """Write a piece."""
+        self.crc32 = zlib.crc32(piece, self.crc32)
+        return super().write(piece)
+
+
+@contextmanager
+def journalled(header: JournalHeader, note: Callable[[str], None]) -> Iterator[Journal]:
+    """The journal of a run for the time of its measuring; gone afterwards, unless something is not stored.
+
+    Args:
+        header: of the run.
+        note: is told where nothing can be kept, and what was not stored.
+    """
+    with contextlib.ExitStack() as held:
+        journal = Journal(None, note)
+        folder = journals_folder() / header.run.run_id
+        try:
+            make_private(folder.parent.parent)
+            make_private(folder.parent)
+            folder.mkdir(mode=0o700)
+            held.enter_context(locked_journal(folder))
+            write_whole(folder / RUN_FILE, header.model_dump_json())
+            journal.folder = folder
+        except OSError as error:
+            note(
+                f"{folder}: no journal can be kept there ({error.strerror}): should this run be killed, what "
+                "it has not stored is lost; S3BENCH_STATE names another folder"
+            )
+        try:
+            yield journal
+        finally:
+            if journal.folder is not None:
+                _end(journal.folder, note)
+
+
+def _end(folder: Path, note: Callable[[str], None]) -> None:
+    blocks = sum(BlockName.of(file) is not None for file in folder.iterdir())
+    if blocks:
+        note(f"{blocks} measured blocks could not be stored: they are kept in {folder} for the next run")
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def locked_journal(folder: Path) -> Iterator[IO[str]]:
+    """Hold a journal, as its run does while it lives, and as whoever recovers it does.
+
+    Raises:
+        BlockingIOError: somebody holds it.
+        OSError: it cannot be locked.
+    """
+    with (folder / LOCK_FILE).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield lock
