@@ -16,7 +16,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-all lint types check bench lock fuse clean
+.PHONY: help run serve setup test test-all lint types check bench soak lock fuse chromium clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,13 +24,16 @@ help:  ## Show this list
 run: $(VENV)/runtime fuse  ## Measure in the local lab and print the report
 	$(BIN)/s3bench run lab
 
+serve: $(VENV)/runtime fuse  ## Serve the nightly run and runs by hand with the Prefect UI, until Ctrl-C
+	@$(BIN)/python -m deployments
+
 setup: $(VENV)/runtime fuse  ## Install what `make run` needs
 
 test: $(VENV)/dev fuse  ## Run the tests, except the slow ones
 	$(BIN)/pytest $(TWO_AT_ONCE)
 
-test-all: $(VENV)/dev fuse  ## Run all tests
-	$(BIN)/pytest -m ""
+test-all: $(VENV)/dev fuse chromium  ## Run all tests, the slow ones too
+	$(BIN)/pytest $(TWO_AT_ONCE) -m ""
 
 check: lint types  ## Lint and check types
 
@@ -43,6 +46,9 @@ types: $(VENV)/dev
 
 bench: $(VENV)/dev fuse  ## Print the figures of the README as ratios; ONLY=name runs one, BENCH_JSON=path writes them
 	$(BIN)/python tests/bench/run.py $(ONLY)
+
+soak: $(VENV)/dev fuse  ## Serve 20 runs, a kill in each third (ROUNDS=n, EVERY_MINUTES=n); takes 45 minutes
+	$(BIN)/python tests/soak/run.py
 
 lock:  ## Resolve the dependencies anew (needs uv)
 	for name in runtime dev; do \
@@ -80,6 +86,10 @@ endef
 fuse:
 	@command -v fusermount3 >/dev/null || { $(call apt,fuse3,no mount can be made); } || \
 		echo "Going on without a mount: its cells will be skipped." >&2
+
+chromium:
+	@command -v chromium >/dev/null || { $(call apt,chromium,no browser can be driven); } || \
+		echo "Going on without a browser: its tests will be skipped." >&2
 
 # $(call apt,package,what is wrong): install a Debian package where it may, else say what would help.
 define apt
