@@ -7,7 +7,6 @@ busy for a while after it has ended.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pyarrow as pa
 from botocore.exceptions import BotoCoreError, ClientError
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -16,32 +15,40 @@ from configs.errors import UserError
 from configs.targets import MountTarget
 from tasks.access.cleanup import left_over_runs, remove_run, remove_run_from_mount
 from tasks.access.s3_client import control_client
+from tasks.fan_out import venue_of
 from tasks.reports.progress import Reporter
-from tasks.results.samples import samples_table, skipped_table
+from tasks.results.cells import EndedCell, store_cell
 from tasks.results.store import Store
-from tasks.results.writer import write_cell
 from tasks.venues import scratch
+from tasks.venues.journal import Journal, JournalHeader, journalled
 from tasks.venues.launch import Launch
-from tasks.venues.local import LocalVenue
 from tasks.venues.places import Place
-from tasks.venues.session import CellMeasurement, SessionPlan, measure_cells, run_prefix
+from tasks.venues.session import CellMeasurement, SessionPlan, Venue, measure_cells, run_prefix
 
 
-@task(cache_policy=NO_CACHE, persist_result=False, retries=0)
+@task(task_run_name="measure", cache_policy=NO_CACHE, persist_result=False, retries=0)
 def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tuple[CellMeasurement, ...]:
     """Measure every cell, store each as soon as it has ended, and remove what was written to buckets."""
-    venue = LocalVenue(place.environment, plan.suite.block_timeout_s, place.what_is_broken)
+    with venue_of(plan, place, launch) as venue:
+        return _measure(venue, plan, place, store, launch)
+
+
+def _measure(
+    venue: Venue, plan: SessionPlan, place: Place, store: Store, launch: Launch
+) -> tuple[CellMeasurement, ...]:
     report = launch.reporter
     _tend_left_overs(plan, place, report)
     scratch.remove_left_overs(plan.scratch)
     launch.settle()
+    header = JournalHeader.of(plan.run, store, plan.suite.blocks, plan.scratch)
     try:
-        with launch.stopwatch.of("measure"):
+        with journalled(header, report.note) as journal, launch.stopwatch.of("measure"):
             return measure_cells(
                 plan,
                 venue,
                 on_block=lambda done, total, cell_id: report.advance("measuring", done, total, cell_id),
-                on_cell=lambda measurement: _store_cell(store, plan, measurement),
+                on_cell=lambda measurement: _store_cell(store, plan, journal, measurement),
+                on_outcome=journal.keep,
             )
     finally:
         _tell_of_a_broken_lab(place, report)
@@ -63,20 +70,17 @@ def _tend_left_overs(plan: SessionPlan, place: Place, report: Reporter) -> None:
                 )
 
 
-def _store_cell(store: Store, plan: SessionPlan, measurement: CellMeasurement) -> None:
-    """Store a cell's samples, and where it did not end well one row that says so."""
-    config_id, workload_id = measurement.cell.config_id, measurement.cell.workload_id
-    tables = []
-    if measurement.blocks:
-        tables.append(samples_table(plan.run, config_id, workload_id, measurement.blocks))
-    if measurement.status == "skipped":
-        tables.append(skipped_table(plan.run, config_id, workload_id, measurement.reason))
-    elif measurement.status == "failed":
-        reason = measurement.reason
-        tables.append(
-            skipped_table(plan.run, config_id, workload_id, reason, outcome="error", error="CellFailed")
-        )
-    measurement.stored_as = write_cell(store, plan.run, config_id, workload_id, pa.concat_tables(tables))
+def _store_cell(store: Store, plan: SessionPlan, journal: Journal, measurement: CellMeasurement) -> None:
+    """Store a cell's samples, which the journal need not keep any longer."""
+    cell = EndedCell(
+        config_id=measurement.cell.config_id,
+        workload_id=measurement.cell.workload_id,
+        blocks=measurement.blocks,
+        status=measurement.status,
+        reason=measurement.reason,
+    )
+    measurement.stored_as = store_cell(store, plan.run, cell)
+    journal.forget(cell.config_id, cell.workload_id)
 
 
 def _remove_what_was_written(plan: SessionPlan, place: Place, report: Reporter) -> None:

@@ -1,17 +1,23 @@
-"""What a run wrote is removed when it has ended, and what cannot be is told."""
+"""What a run wrote is removed when it has ended, what cannot be is told, and nothing measured is lost."""
 
 from pathlib import Path
 
 import pytest
 
+from configs.errors import UserError
 from configs.loading import load_suite, parse_suite
 from configs.run_record import RunIdentity
 from configs.targets import MountTarget
 from tasks import measure
+from tasks.kernel.samples import SampleColumns
 from tasks.lab.state import LabState
 from tasks.reports.progress import LineReporter
+from tasks.results.store import open_store
+from tasks.venues.journal import JournalHeader, journalled
 from tasks.venues.places import Place
-from tasks.venues.session import SessionPlan
+from tasks.venues.recovery import recover
+from tasks.venues.session import CellMeasurement, SessionPlan
+from tasks.venues.wire import BlockOutcome
 
 SUITE = """
 name: s
@@ -24,7 +30,8 @@ configurations:
 workloads:
   write: {{kind: blob_write, size: 64}}
 """
-RUN = "s3bench/runs/20260101T020000Z-00000077/"
+RUN_ID = "20260101T020000Z-00000077"
+RUN = f"s3bench/runs/{RUN_ID}/"
 
 
 def test_a_mount_that_cannot_be_cleaned_up_is_told_and_its_bucket_is_cleaned_up_once(
@@ -42,7 +49,7 @@ def test_a_mount_that_cannot_be_cleaned_up_is_told_and_its_bucket_is_cleaned_up_
         SUITE.format(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region), "s.yaml"
     )
     plan = SessionPlan(
-        run=RunIdentity(run_id="20260101T020000Z-00000077", dt="2026-01-01"),
+        run=RunIdentity(run_id=RUN_ID, dt="2026-01-01"),
         suite=suite,
         suite_sha256="",
         seed=1,
@@ -56,6 +63,34 @@ def test_a_mount_that_cannot_be_cleaned_up_is_told_and_its_bucket_is_cleaned_up_
     assert cleaned == [(lab.bucket, RUN)]
     assert len(told) == 1
     assert f"{RUN} of m may still be there" in told[0]
+
+
+def test_a_cell_that_the_store_refuses_stays_in_the_journal_for_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("S3BENCH_STATE", str(tmp_path / "state"))
+    suite = parse_suite(
+        SUITE.format(bucket="bucket", endpoint_url="http://127.0.0.1:9", region="us-east-1"), "s.yaml"
+    )
+    cell, results = suite.cells()[0], tmp_path / "results"
+    (results / "v1").mkdir(parents=True)
+    (results / "v1" / "samples").touch()  # in place of a folder
+    plan = SessionPlan(RunIdentity(run_id=RUN_ID, dt="2026-01-01"), suite, "", 1, {}, {}, tmp_path)
+    samples = SampleColumns()
+    samples.grow(2, "write")
+    outcome = BlockOutcome("measured", samples)
+    store = open_store(results)
+    told: list[str] = []
+    measurement = CellMeasurement(cell)
+    measurement.add(0, outcome)
+    with journalled(JournalHeader.of(plan.run, store, 1, plan.scratch), told.append) as journal:
+        journal.keep(cell, 0, outcome)
+        with pytest.raises(UserError, match="a file stands where a folder is wanted"):
+            measure._store_cell(store, plan, journal, measurement)
+    assert told[0].startswith("1 measured blocks are not stored")
+    (results / "v1" / "samples").unlink()
+    assert "1 blocks of 1 cells" in recover()[0]
+    assert len(list(results.rglob("*.parquet"))) == 1
 
 
 def test_a_lab_that_has_ended_is_told_when_measuring_ends(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """A journal on the local disk of what a run has measured and not yet stored, for the case that it is killed.
 
-* `<state>/journal/<run id>/run.json`: which run, where its results go, which process measures;
-* `<state>/journal/<run id>/lock`: locked by that process as long as it lives;
-* `<state>/journal/<run id>/<config>.<workload>.<block>.<checksum>.block`: one block, as `wire.send` writes it.
+In `<state>/journal/<run id>/` lie
+
+* `run.json`: which run, where its results go, which process measures;
+* `lock`: locked by that process as long as it lives;
+* `<config>.<workload>.<block>.<checksum>.block`: one block, as `wire.send` writes it.
 
 A block is stored with its cell, and a cell ends late, because the blocks of all cells are interleaved. Until
 then a block has its file here, written between blocks: under a hidden name and renamed, so that it is whole
@@ -18,18 +20,20 @@ import fcntl
 import io
 import os
 import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import PositiveInt
 
 from configs.base import Model
 from configs.run_record import RunIdentity
+from configs.suite import Cell
 from tasks.lab.files import make_private, write_whole
 from tasks.lab.processes import ProcessRef
 from tasks.results.store import Store
@@ -47,7 +51,10 @@ def state_folder() -> Path:
     """Where this user's runs keep what must outlive them; S3BENCH_STATE names another one, as tests do."""
     if named := os.environ.get("S3BENCH_STATE"):
         return Path(named).absolute()
-    home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    try:
+        home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    except RuntimeError:  # a user without a home, as in some containers
+        home = Path(tempfile.gettempdir()) / f"s3bench-{os.getuid()}"
     return Path(home).absolute() / "s3-access-benchmark"
 
 
@@ -119,22 +126,30 @@ class Journal:
     """The journal of a run that goes on."""
 
     def __init__(self, folder: Path | None, note: Callable[[str], None]) -> None:
-        """Make one; without a folder it keeps nothing."""
+        """Make one.
+
+        Args:
+            folder: of this run alone; without one nothing is kept.
+            note: is told once where a block cannot be kept.
+        """
         self.folder = folder
         self._note = note
         self._told = False
 
-    def keep(self, config_id: str, workload_id: str, block: int, outcome: BlockOutcome) -> None:
+    def keep(self, cell: Cell, block: int, outcome: BlockOutcome) -> None:
         """Keep a block; where that cannot be, say so once and go on, because memory has it still."""
         if self.folder is None:
             return
-        temporary = self.folder / f".{config_id}.{workload_id}.{block:03d}"
+        temporary = self.folder / f".{cell.config_id}.{cell.workload_id}.{block:03d}"
         try:
             with _Summed(io.FileIO(temporary, "w")) as file:
                 send(outcome, file)
-            temporary.rename(self.folder / str(BlockName(config_id, workload_id, block, file.crc32)))
+            name = BlockName(cell.config_id, cell.workload_id, block, file.crc32)
+            temporary.rename(self.folder / str(name))
         except OSError as error:
-            self._tell(error)
+            if not self._told:
+                self._note(_cannot_keep(self.folder, error))
+            self._told = True
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
@@ -142,16 +157,9 @@ class Journal:
         """Remove a cell's blocks: they are stored."""
         if self.folder is not None:
             with contextlib.suppress(OSError):  # what stays is found to be stored by whoever recovers
-                for file in self.folder.glob(f"*{config_id}.{workload_id}.*"):
-                    file.unlink()
-
-    def _tell(self, error: OSError) -> None:
-        if not self._told:
-            self._told = True
-            self._note(
-                f"{self.folder}: blocks cannot be kept there ({error.strerror}): should this run be killed, "
-                "what it has not stored is lost; S3BENCH_STATE names another folder"
-            )
+                for file in self.folder.iterdir():
+                    if file.name.removeprefix(".").startswith(f"{config_id}.{workload_id}."):
+                        file.unlink()
 
 
 class _Summed(io.BufferedWriter):
@@ -174,37 +182,52 @@ def journalled(header: JournalHeader, note: Callable[[str], None]) -> Iterator[J
         note: is told where nothing can be kept, and what was not stored.
     """
     with contextlib.ExitStack() as held:
-        journal = Journal(None, note)
-        folder = journals_folder() / header.run.run_id
+        folder = _begin(header, held, note)
         try:
-            make_private(folder.parent.parent)
+            yield Journal(folder, note)
+        finally:
+            if folder is not None:
+                _end(folder, note)
+
+
+def _begin(header: JournalHeader, held: contextlib.ExitStack, note: Callable[[str], None]) -> Path | None:
+    """Make the folder and hold it; None where that cannot be."""
+    folder = journals_folder() / header.run.run_id
+    with contextlib.ExitStack() as undone:
+        try:
+            make_private(state_folder())
             make_private(folder.parent)
             folder.mkdir(mode=0o700)
+            undone.callback(shutil.rmtree, folder, ignore_errors=True)
             held.enter_context(locked_journal(folder))
             write_whole(folder / RUN_FILE, header.model_dump_json())
-            journal.folder = folder
         except OSError as error:
-            note(
-                f"{folder}: no journal can be kept there ({error.strerror}): should this run be killed, what "
-                "it has not stored is lost; S3BENCH_STATE names another folder"
-            )
-        try:
-            yield journal
-        finally:
-            if journal.folder is not None:
-                _end(journal.folder, note)
+            note(_cannot_keep(folder, error))
+            return None
+        undone.pop_all()
+    return folder
 
 
 def _end(folder: Path, note: Callable[[str], None]) -> None:
-    blocks = sum(BlockName.of(file) is not None for file in folder.iterdir())
+    try:
+        blocks = sum(BlockName.of(file) is not None for file in folder.iterdir())
+    except OSError:  # its disk is gone, and it must not take with it what is stored
+        return
     if blocks:
-        note(f"{blocks} measured blocks could not be stored: they are kept in {folder} for the next run")
+        note(f"{blocks} measured blocks are not stored: they are kept in {folder} for the next run to store")
     else:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _cannot_keep(folder: Path, error: OSError) -> str:
+    return (
+        f"no journal can be kept in {folder} ({error.strerror}): should this run be killed, what it has not "
+        "stored is lost (S3BENCH_STATE names another place)"
+    )
+
+
 @contextmanager
-def locked_journal(folder: Path) -> Iterator[IO[str]]:
+def locked_journal(folder: Path) -> Iterator[None]:
     """Hold a journal, as its run does while it lives, and as whoever recovers it does.
 
     Raises:
@@ -213,4 +236,4 @@ def locked_journal(folder: Path) -> Iterator[IO[str]]:
     """
     with (folder / LOCK_FILE).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield lock
+        yield

@@ -6,7 +6,7 @@ interrupted is handed on as well, so that nothing measured is lost.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -78,40 +78,45 @@ class CellMeasurement:
 
         What tells more of another operation (`BESIDES`) does not count: a scan of good files may be wrong.
         """
-        if self.status != "measured":
-            return
-        errors: Counter[str] = Counter()
-        for _, samples in self.blocks:
-            whole = [row for row, kind in enumerate(samples.operation) if OPERATIONS[kind] not in BESIDES]
-            if any(not samples.warmup[row] and row not in samples.failures for row in whole):
-                return
-            errors.update(samples.failures[row].error for row in whole if row in samples.failures)
-        worst = ", ".join(f"{error} ({count} times)" for error, count in errors.most_common(3))
-        self.status, self.reason = "failed", f"no operation succeeded: {worst or 'none was done'}"
+        if self.status == "measured" and (reason := why_nothing_succeeded(self.blocks)):
+            self.status, self.reason = "failed", reason
 
 
-def merged_proof(proofs: Mapping[int, Mapping[str, str]]) -> dict[str, str]:
+def why_nothing_succeeded(blocks: Iterable[tuple[int, SampleColumns]]) -> str:
+    """The errors of a cell in which no counted operation succeeded; empty where one did."""
+    errors: Counter[str] = Counter()
+    for _, samples in blocks:
+        whole = [row for row, kind in enumerate(samples.operation) if OPERATIONS[kind] not in BESIDES]
+        if any(not samples.warmup[row] and row not in samples.failures for row in whole):
+            return ""
+        errors.update(samples.failures[row].error for row in whole if row in samples.failures)
+    worst = ", ".join(f"{error} ({count} times)" for error, count in errors.most_common(3))
+    return f"no operation succeeded: {worst or 'none was done'}"
+
+
+def merged_proof(proofs: Mapping[int, Mapping[str, str]], part: str = "block") -> dict[str, str]:
     """One value where all blocks say the same, else `20 to 22` of numbers, `a (blocks 0, 1); b (block 2)`.
 
     Args:
         proofs: what each block proved, by its number; what only some of them say counts for those.
+        part: what the numbers are of; the clients of a block may have proofs of their own.
     """
     told: dict[str, dict[str, list[int]]] = {}
     for block, proof in proofs.items():
         for name, value in proof.items():
             told.setdefault(name, {}).setdefault(value, []).append(block)
-    return {name: _joined(blocks_by_value) for name, blocks_by_value in told.items()}
+    return {name: _joined(numbers_by_value, part) for name, numbers_by_value in told.items()}
 
 
-def _joined(blocks_by_value: Mapping[str, list[int]]) -> str:
-    if len(blocks_by_value) == 1:
-        return next(iter(blocks_by_value))
+def _joined(numbers_by_value: Mapping[str, list[int]], part: str) -> str:
+    if len(numbers_by_value) == 1:
+        return next(iter(numbers_by_value))
     try:
-        ascending = sorted(blocks_by_value, key=float)
+        ascending = sorted((end for value in numbers_by_value for end in value.split(" to ")), key=float)
     except ValueError:  # words
         return "; ".join(
-            f"{value} (block{'s' * (len(blocks) > 1)} {', '.join(map(str, blocks))})"
-            for value, blocks in blocks_by_value.items()
+            f"{value} ({part}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))})"
+            for value, numbers in numbers_by_value.items()
         )
     return f"{ascending[0]} to {ascending[-1]}"
 
@@ -136,6 +141,8 @@ class SessionPlan:
     """The file trees to upload, by the name of the dataset."""
     delays: Delays | None = None
     """What the AWS-shaped lab adds by host name; None elsewhere."""
+    dask_scheduler: str | None = None
+    """Whose workers run the clients of cells that have several; None for a cluster of this run's own."""
 
 
 def measure_cells(
@@ -143,6 +150,7 @@ def measure_cells(
     venue: Venue,
     on_block: Callable[[int, int, str], None],
     on_cell: Callable[[CellMeasurement], None],
+    on_outcome: Callable[[Cell, int, BlockOutcome], None] = lambda *_: None,
 ) -> tuple[CellMeasurement, ...]:
     """Measure every cell of a suite.
 
@@ -151,6 +159,7 @@ def measure_cells(
         venue: where.
         on_block: told before each block: how many have ended, of how many, and the next one's cell.
         on_cell: given each cell once, when nothing more is to be expected of it.
+        on_outcome: given each block as soon as it has ended: its cell, its number, and what became of it.
     """
     measurements = {cell.cell_id: CellMeasurement(cell) for cell in plan.suite.cells()}
     rounds = interleaved(plan.suite.cells(), plan.suite.blocks, plan.seed)
@@ -161,7 +170,7 @@ def measure_cells(
             waiting[cell.cell_id] -= 1
             if measurement.status == "measured":
                 on_block(ended, len(rounds), cell.cell_id)
-                measurement.add(block, _run(plan, venue, cell, block))
+                _take_in(measurement, block, _run(plan, venue, cell, block), on_outcome)
             if waiting[cell.cell_id] == 0:
                 del waiting[cell.cell_id]
                 measurement.conclude()
@@ -171,9 +180,19 @@ def measure_cells(
         on_block(len(rounds), len(rounds), "")
     finally:
         for cell_id in waiting:
-            if measurements[cell_id].blocks:
+            if measurements[cell_id].blocks or measurements[cell_id].status != "measured":
                 on_cell(measurements[cell_id])
     return tuple(measurements.values())
+
+
+def _take_in(
+    measurement: CellMeasurement,
+    block: int,
+    outcome: BlockOutcome,
+    on_outcome: Callable[[Cell, int, BlockOutcome], None],
+) -> None:
+    measurement.add(block, outcome)
+    on_outcome(measurement.cell, block, outcome)
 
 
 def _run(plan: SessionPlan, venue: Venue, cell: Cell, block: int) -> BlockOutcome:
@@ -197,7 +216,7 @@ def block_spec(plan: SessionPlan, cell: Cell, block: int, scratch_folder: Path |
         manifest = plan.manifests[bucket_id, workload.dataset]
         objects, read_prefix = manifest.objects, manifest.prefix
         if isinstance(workload, BlobRead | FileDownload | FirstRequest):
-            objects = _blobs(manifest, workload, blocks, block)
+            objects = _blobs(manifest, workload, cell.configuration.clients, blocks, block)
     elif isinstance(workload, TreeUpload):
         tree = plan.trees[workload.dataset]
         objects, tree_folder = tree.objects, tree.folder
@@ -227,11 +246,18 @@ def run_prefix(plan: SessionPlan, bucket_id: str) -> str:
 
 
 def _blobs(
-    manifest: Manifest, workload: BlobRead | FileDownload | FirstRequest, blocks: int, block: int
+    manifest: Manifest,
+    workload: BlobRead | FileDownload | FirstRequest,
+    clients: int,
+    blocks: int,
+    block: int,
 ) -> tuple[DatasetObject, ...]:
-    """One object for all, or for each block the objects that no other block of the cell reads."""
+    """One object for all, or for each block the objects that no other block of the cell reads.
+
+    Several clients share those of their block, each of them doing as many operations as one would.
+    """
     single, *unique = manifest.objects
     if workload.read_mode == "single":
         return (single,)
-    start = sum(share(workload.iterations, blocks, earlier) for earlier in range(block))
-    return tuple(unique[start : start + share(workload.iterations, blocks, block)])
+    start = clients * sum(share(workload.iterations, blocks, earlier) for earlier in range(block))
+    return tuple(unique[start : start + clients * share(workload.iterations, blocks, block)])

@@ -1,9 +1,9 @@
 """Waits for the end of its input, and then becomes another program, unless it was told that all is done.
 
-Used as a script: `python -I -S watch.py <seconds> <program> <argument>…`. The kernel closes the input with the
-process that holds its other end, however that one dies. Until then this one sleeps in the kernel and holds
-nothing but the interpreter: whatever the program needs is loaded after it has become the program. That has
-the given seconds before the kernel ends it, whatever it waits for.
+Used as a script: `python -I -S watch.py <seconds> <program> <argument>…`. The kernel closes the input with
+the process that holds its other end, however that one dies. Until then this one sleeps in the kernel and
+holds nothing but the interpreter: whatever the program needs is loaded after it has become the program. That
+has the given seconds before the kernel ends it, whatever it waits for.
 """
 
 import os

@@ -187,11 +187,9 @@ def test_a_run_of_one_configuration_goes_on_where_the_reader_of_its_output_has_l
     assert "INCOMPLETE" not in report.stdout
 
 
-def start(
-    environment: dict[str, str], folder: Path, prefect_api_url: str, blocks: int = 4
-) -> "subprocess.Popen[str]":
+def start(environment: dict[str, str], folder: Path, prefect_api_url: str) -> "subprocess.Popen[str]":
     suite = (folder / "small.yaml").read_text()
-    longer = suite.replace("blocks: 1", f"blocks: {blocks}").replace("warmup: 2", "warmup: 0")
+    longer = suite.replace("blocks: 1", "blocks: 4").replace("warmup: 2", "warmup: 0")
     (folder / "longer.yaml").write_text(longer.replace("iterations: 4", "iterations: 8"))
     return subprocess.Popen(
         [Path(sys.executable).with_name("s3bench"), "run", "longer.yaml"],
@@ -209,28 +207,6 @@ def wait_for(condition: Callable[[], object], process: "subprocess.Popen[str]") 
         assert process.poll() is None, process.stdout.read() if process.stdout else ""
         assert time.monotonic() < deadline
         time.sleep(0.02)
-
-
-def test_after_kill_9_only_whole_files_are_there_and_the_next_run_goes_on(
-    s3bench: Command, environment: dict[str, str], tmp_path: Path, prefect_api_url: str
-) -> None:
-    process = start(environment, tmp_path, prefect_api_url, blocks=2)
-    results = tmp_path / "results"
-    wait_for(lambda: len(stored(results)) >= 2, process)
-    process.kill()
-    process.wait()
-    whole = stored(results)
-    rows = query(results, "SELECT count(*), count(DISTINCT run_id) FROM SAMPLES")
-    assert rows[0][1] == 1
-    report = s3bench("report")
-    assert report.returncode == 0
-    assert "INCOMPLETE" in report.stdout
-
-    after = s3bench("run", "small.yaml", "--only", "boto3-lab", PREFECT_API_URL=prefect_api_url)
-    assert after.returncode == 0, after.stdout + after.stderr
-    assert "INCOMPLETE" not in after.stdout
-    assert whole.items() <= stored(results).items()
-    assert lab_status(tmp_path / ".lab").condition == "down"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from configs.block import BlockSpec
 from configs.loading import parse_suite
 from configs.manifest import DatasetObject, Manifest
 from configs.run_record import RunIdentity
+from configs.suite import Cell
 from tasks.kernel.samples import Failure, SampleColumns
 from tasks.venues.session import CellMeasurement, Obstacle, SessionPlan, measure_cells
 from tasks.venues.wire import BlockOutcome
@@ -191,6 +192,30 @@ def test_an_interrupted_session_hands_on_what_it_has() -> None:
         measure_cells(a_plan(), FakeVenue(interrupt_at=6), lambda *_: None, handed_on.append)
     assert sum(len(item.blocks) for item in handed_on) == 6
     assert len({item.cell.cell_id for item in handed_on}) == len(handed_on) == 4
+
+
+def test_a_cell_that_failed_without_a_sample_is_handed_on_by_an_interrupted_session_too() -> None:
+    handed_on: list[CellMeasurement] = []
+    obstacle = {"one/read": Obstacle("failed", "no mount")}
+    with pytest.raises(KeyboardInterrupt):
+        measure_cells(
+            a_plan(obstacles=obstacle), FakeVenue(interrupt_at=6), lambda *_: None, handed_on.append
+        )
+    assert {item.cell.cell_id: item.reason for item in handed_on}["one/read"] == "no mount"
+
+
+def test_every_outcome_is_told_once_before_the_next_block_begins() -> None:
+    told: list[tuple[str, int]] = []
+    venue = FakeVenue(fail="one/write")
+
+    def on_outcome(cell: Cell, block: int, outcome: BlockOutcome) -> None:
+        told.append((cell.cell_id, block))
+        assert len(told) == len(venue.specs)
+        assert outcome.status == ("failed" if told[-1] == ("one/write", 2) else "measured")
+
+    measure_cells(a_plan(), venue, lambda *_: None, lambda _: None, on_outcome)
+    assert told == [(spec.cell.cell_id, spec.block) for spec in venue.specs]
+    assert len(told) == 18  # the cell that failed has two blocks less
 
 
 def test_progress_counts_every_block_up_to_all() -> None:
