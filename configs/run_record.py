@@ -70,6 +70,8 @@ class DatasetRecord(Model):
     seed: int | None = None
     source: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """The key prefixes that it was read from, each with its trailing slash; none in older records."""
 
 
 class Environment(Model):

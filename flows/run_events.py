@@ -7,17 +7,22 @@ websocket, which would go on working beside the next block that is measured.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Final
 
 import httpx
 from prefect.client.orchestration import get_client
+from prefect.context import SettingsContext, get_settings_context
 from prefect.events.schemas.events import Event, RelatedResource, Resource
 from prefect.runtime import flow_run
-from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+from prefect.settings import PREFECT_API_URL
 
 from configs.run_record import CellRecord, Night
+from tasks.reports import wording
+from tasks.stats.nights import NightCoverage
+from tasks.stats.regressions import Change
 
 _LOGGER: Final = logging.getLogger("s3bench.events")
 _TIMEOUT_S: Final = 3.0
@@ -101,6 +106,47 @@ def tell_of_completed_night(night: Night, run_id: str, failed_cells: int) -> boo
     )
 
 
+def tell_of_night_without_run(schedule: str, night: NightCoverage, location: str) -> bool:
+    """A night was due, and no run of it came to its end."""
+    return tell(
+        Happening.NIGHT_MISSED,
+        night_resource(schedule, night.dt),
+        f"{schedule} of {night.dt}",
+        {
+            "schedule": schedule,
+            "dt": night.dt,
+            "due_at": night.due_at.isoformat(),
+            "state": night.state.value,
+            "run_id": night.run_id,
+            "results": location,
+        },
+    )
+
+
+def tell_of_regression(schedule: str, change: Change, location: str) -> bool:
+    """A series has become slower."""
+    times = (change.before_ns, change.after_ns)
+    before_ms, after_ms = (wording.NONE if one is None else wording.milliseconds(one) for one in times)
+    series = change.series
+    return tell(
+        Happening.REGRESSION_FOUND,
+        cell_resource(series.config_id, series.workload_id) if series else history_resource(schedule),
+        change.name,
+        {
+            "series": change.name,
+            "statistic": change.statistic,
+            "stage": change.stage.removesuffix("_ns"),
+            "since": change.since_dt,
+            "ratio": wording.three_digits(change.ratio),
+            "before_ms": before_ms,
+            "after_ms": after_ms,
+            "method": change.method,
+            "schedule": schedule,
+            "results": location,
+        },
+    )
+
+
 def tell_alive(run_id: str) -> bool:
     """The flow run that calls this goes on; false where there is none.
 
@@ -123,6 +169,11 @@ def night_resource(schedule: str, dt: str) -> str:
     return f"s3bench.night.{schedule}.{dt}"
 
 
+def history_resource(schedule: str) -> str:
+    """The resource id of what all cells of a schedule have in common."""
+    return f"s3bench.history.{schedule}"
+
+
 def run_resource(run_id: str) -> str:
     """The resource id of a run."""
     return f"s3bench.run.{run_id}"
@@ -131,11 +182,20 @@ def run_resource(run_id: str) -> str:
 def _send(event: Event) -> None:
     """One request, or two where the client asks for a token first; neither is tried again."""
     timeout = httpx.Timeout(_TIMEOUT_S)
-    with (
-        temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
-        get_client(sync_client=True, httpx_settings={"timeout": timeout}) as client,
-    ):
+    with without_retries(), get_client(sync_client=True, httpx_settings={"timeout": timeout}) as client:
         client.request("POST", "/events", json=[event.model_dump(mode="json")])
+
+
+@contextmanager
+def without_retries() -> Iterator[None]:
+    """Let clients of Prefect send a request once.
+
+    Prefect's own `temporary_settings` looks at all of its settings again, which takes 25 ms of the processor.
+    """
+    now = get_settings_context()
+    client = now.settings.client.model_copy(update={"max_retries": 0})
+    with SettingsContext(profile=now.profile, settings=now.settings.model_copy(update={"client": client})):
+        yield
 
 
 def _this_flow_run(resource_id: str) -> tuple[dict[str, str], ...]:

@@ -16,7 +16,7 @@ from tasks.venues.launch import Launch
 from tasks.venues.session import CellMeasurement, SessionPlan
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
+@task(task_run_name="record", cache_policy=NO_CACHE, persist_result=False)
 def record(
     plan: SessionPlan,
     store: Store,

@@ -10,7 +10,7 @@ import io
 import re
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote
 
 import matplotlib as mpl
@@ -48,10 +48,16 @@ _STAGED: Final = ("scan", "first_read")
 class Picture:
     """One picture, ready for a page."""
 
+    kind: Literal["distribution", "blocks", "stages", "nights"]
     svg: str
     caption: str
     description: str
     """What it shows, in words, for those who do not see it."""
+
+
+def all_pictures(report: "Report") -> dict[str, list[Picture]]:
+    """The pictures of each workload."""
+    return {workload_id: pictures(report, workload_id) for workload_id in report.workload_ids}
 
 
 def pictures(report: "Report", workload_id: str) -> list[Picture]:
@@ -85,9 +91,9 @@ def thinned(sorted_ns: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray
 
 
 def _distribution(series: "Sequence[Series]", workload_id: str) -> Picture:
-    with _style():
-        figure, axes = _axes(4.0, [one.config_id for one in series])
-        for one, (colour, line) in zip(series, _looks(), strict=False):
+    with style():
+        figure, axes = figure_and_axes(4.0, [one.config_id for one in series])
+        for one, (colour, line) in zip(series, looks(), strict=False):
             times_ns, at_or_below = thinned(one.times_ns())
             axes.step(
                 times_ns / 1e6,
@@ -100,13 +106,14 @@ def _distribution(series: "Sequence[Series]", workload_id: str) -> Picture:
         _log_milliseconds(axes, "x")
         axes.set_ylabel("operations at or below, %")
         axes.set_ylim(0, 101)
-        _legend(figure, axes)
-        svg = _svg(figure, f"{workload_id}-distribution")
+        legend_below(figure, axes)
+        svg = svg_text(figure, f"{workload_id}-distribution")
     medians = ", ".join(
         f"{one.config_id} half within {wording.milliseconds(quantile(one.times_ns(), 50).value_ns)} ms"
         for one in series
     )
     return Picture(
+        "distribution",
         svg,
         "How the times are distributed: further left is faster, steeper is steadier.",
         f"Cumulative distribution of the times of {workload_id} on a logarithmic scale: {medians}.",
@@ -114,9 +121,9 @@ def _distribution(series: "Sequence[Series]", workload_id: str) -> Picture:
 
 
 def _blocks(series: "Sequence[Series]", workload_id: str) -> Picture:
-    with _style():
-        figure, axes = _axes(3.2, [one.config_id for one in series])
-        for one, (colour, line) in zip(series, _looks(), strict=False):
+    with style():
+        figure, axes = figure_and_axes(3.2, [one.config_id for one in series])
+        for one, (colour, line) in zip(series, looks(), strict=False):
             medians = block_medians_ns(one)
             axes.plot(
                 list(medians),
@@ -130,9 +137,10 @@ def _blocks(series: "Sequence[Series]", workload_id: str) -> Picture:
         _log_milliseconds(axes, "y")
         axes.set_xlabel("block")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        _legend(figure, axes)
-        svg = _svg(figure, f"{workload_id}-blocks")
+        legend_below(figure, axes)
+        svg = svg_text(figure, f"{workload_id}-blocks")
     return Picture(
+        "blocks",
         svg,
         "p50 of every block, in the order of the run: a slope that all share is drift, not a result.",
         f"p50 of {workload_id} block by block, one line for each of {len(series)} configurations.",
@@ -152,8 +160,8 @@ def _parts(report: "Report", workload_id: str) -> dict[str, dict[str, float]]:
 def _stages(parts: "Mapping[str, Mapping[str, float]]", workload_id: str) -> Picture:
     names = part_names(list(parts.values()))
     left = np.zeros(len(parts))
-    with _style():
-        figure, axes = _axes(1.2 + 0.4 * len(parts), names)
+    with style():
+        figure, axes = figure_and_axes(1.2 + 0.4 * len(parts), names)
         for place, name in enumerate(names):
             widths = np.array([mine.get(name, 0.0) / 1e6 for mine in parts.values()])
             axes.barh(
@@ -172,9 +180,10 @@ def _stages(parts: "Mapping[str, Mapping[str, float]]", workload_id: str) -> Pic
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("mean time of an operation, ms")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-        _legend(figure, axes)
-        svg = _svg(figure, f"{workload_id}-stages")
+        legend_below(figure, axes)
+        svg = svg_text(figure, f"{workload_id}-stages")
     return Picture(
+        "stages",
         svg,
         "Where an operation spends its time, mean of every stage.",
         f"Stacked bars of the mean time of each stage of {workload_id}, one bar for each of "
@@ -182,7 +191,8 @@ def _stages(parts: "Mapping[str, Mapping[str, float]]", workload_id: str) -> Pic
     )
 
 
-def _style() -> "AbstractContextManager[None]":
+def style() -> "AbstractContextManager[None]":
+    """How all pictures look; text stays text."""
     return mpl.rc_context(
         {
             "svg.fonttype": "none",
@@ -197,7 +207,7 @@ def _style() -> "AbstractContextManager[None]":
     )
 
 
-def _axes(height_inches: float, labels: "Sequence[str]") -> "tuple[Figure, Axes]":
+def figure_and_axes(height_inches: float, labels: "Sequence[str]") -> "tuple[Figure, Axes]":
     """Axes of this height, on a figure with room for a legend of these labels below."""
     legend_rows = -(-len(labels) // _legend_columns(labels))
     size = (_WIDTH_INCHES, height_inches + 0.17 * legend_rows)
@@ -210,7 +220,7 @@ def _legend_columns(labels: "Sequence[str]") -> int:
     return max(1, min(4, int(_WIDTH_INCHES / (0.6 + 0.08 * max(map(len, labels))))))
 
 
-def _looks() -> "Iterator[tuple[str, str]]":
+def looks() -> "Iterator[tuple[str, str]]":
     """Colours with line styles, unlike for the first 28 configurations, and again from the start."""
     while True:
         for shift in range(len(_LINES)):
@@ -231,7 +241,8 @@ def _log_milliseconds(axes: "Axes", which: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _legend(figure: Figure, axes: "Axes") -> None:
+def legend_below(figure: Figure, axes: "Axes") -> None:
+    """The legend, outside of the axes."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(
         handles,
@@ -243,7 +254,7 @@ def _legend(figure: Figure, axes: "Axes") -> None:
     )
 
 
-def _svg(figure: Figure, name: str) -> str:
+def svg_text(figure: Figure, name: str) -> str:
     """The figure as an SVG element whose ids begin with `name`, so that many stand in one page.
 
     The page takes it as it is, and a name may come from a file: what an id has no place for is encoded.

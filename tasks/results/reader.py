@@ -148,11 +148,11 @@ def table_of(stored: bytes, where: str, schema: pa.Schema, columns: Sequence[str
         UserError: if it is damaged, or has other columns; `where` names it.
     """
     content = pa.BufferReader(stored)
-    texts = [field.name for field in schema if field.type == pa.string()]
     try:
         found = pq.read_schema(content)
         if not len(found) or found != pa.schema(list(schema)[: len(found)]):
             raise UserError(f"{where} has other columns than this version writes: move it away")
+        texts = [field.name for field in found if field.type == pa.string()]
         file = pq.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
         table = _with_later_columns(file.read(columns), schema, columns)
         table.validate(full=True)  # headers have no checksum: an index may point past its dictionary

@@ -21,7 +21,7 @@ from tasks.kernel.samples import STAGES
 # and with it a new folder, because no reader can mix types.
 # 1  first version: samples, runs, nightly
 #    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns
-#    then a table of its own: samples_monthly
+#    then tables of their own: samples_monthly, told
 SCHEMA_VERSION: Final = 1
 
 VERSION_FOLDER: Final = f"v{SCHEMA_VERSION}"
@@ -135,6 +135,20 @@ NIGHTLY: Final = pa.schema(
 """One row per cell, operation and stage of a run. Times are null where no counted operation succeeded,
 and a bound is null where the sample is too small to have it."""
 
+TOLD: Final = pa.schema(
+    [
+        ("what", pa.string()),
+        ("name", pa.string()),
+        ("direction", pa.string()),
+        ("at", _MOMENT),
+    ]
+)
+"""What somebody has been told of already: one row for each night without a run, and for each change.
+
+`what` is `night` or `change`, `name` the schedule or the series, `direction` `slower` for changes and null
+for nights, `at` when the night was due or the change began.
+"""
+
 DICTIONARY_COLUMNS: Final = frozenset(
     {
         "dt",
@@ -165,6 +179,8 @@ _IDENTIFIER: Final = IDENTIFIER_PATTERN.strip("^$")
 SAMPLES_FOLDER: Final = f"{VERSION_FOLDER}/samples"
 RUNS_FOLDER: Final = f"{VERSION_FOLDER}/runs"
 NIGHTLY_FOLDER: Final = f"{VERSION_FOLDER}/nightly"
+TOLD_FOLDER: Final = f"{VERSION_FOLDER}/told"
+TOLD_NAME: Final = f"{TOLD_FOLDER}/told.parquet"
 MONTHLY_FOLDER: Final = f"{VERSION_FOLDER}/samples_monthly"
 
 SAMPLES_NAME: Final = re.compile(

@@ -53,7 +53,7 @@ def write_cell(store: Store, run: RunIdentity, config_id: str, workload_id: str,
         if pc.unique(table[column]).to_pylist() not in ([], [value]):
             raise ValueError(f"samples of {config_id}/{workload_id} hold another {column} than {value!r}")
     name = samples_name(run, config_id, workload_id)
-    store.put(name, _encoded(table))
+    store.put(name, encoded(table))
     return name
 
 
@@ -64,7 +64,7 @@ def write_nightly(store: Store, run: RunIdentity, summaries: Sequence[Summary]) 
         UserError: if the store cannot take it.
     """
     rows = [_nightly_row(run, summary) for summary in summaries]
-    store.put(nightly_name(run), _encoded(pa.Table.from_pylist(rows, schema=NIGHTLY)))
+    store.put(nightly_name(run), encoded(pa.Table.from_pylist(rows, schema=NIGHTLY)))
 
 
 def write_run(store: Store, record: RunRecord) -> None:
@@ -90,7 +90,7 @@ def write_run(store: Store, record: RunRecord) -> None:
         "environment_json": record.environment.model_dump_json(),
         "harness_json": record.harness.model_dump_json() if record.harness else None,
     }
-    store.put(run_name(record), _encoded(pa.Table.from_pylist([row], schema=RUNS)))
+    store.put(run_name(record), encoded(pa.Table.from_pylist([row], schema=RUNS)))
 
 
 def _nightly_row(run: RunIdentity, summary: Summary) -> dict[str, str | int | None]:
@@ -129,7 +129,7 @@ def _quantile_columns(name: str, quantile: Quantile) -> dict[str, int | None]:
     }
 
 
-def _encoded(table: pa.Table) -> bytes:
+def encoded(table: pa.Table) -> bytes:
     """The table as a Parquet file."""
     sink = io.BytesIO()
     with parquet_writer(sink, table.schema) as writer:

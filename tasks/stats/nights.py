@@ -6,7 +6,7 @@ that a schedule of any rhythm can be looked at.
 In most zones one night of the year has no 02:30, and another has two. cronsim begins the first at the next
 minute that there is (03:00) and the second once, at its first 02:30, as Debian's cron does; Prefect moves the
 first to 03:30 (both tried). So a run belongs to the due moment that is nearest to its own, which is the
-equal one on every other night, also after a schedule was moved by an hour or two.
+equal one on every other night. Where a schedule was moved by more than three hours, its nights begin anew.
 """
 
 from bisect import bisect_left
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,7 +26,7 @@ from configs.run_record import dt_of
 GRACE: Final = timedelta(hours=6)
 """A night that was due more recently than this may still be measured."""
 
-_FARTHEST: Final = timedelta(hours=12)
+_FARTHEST: Final = timedelta(hours=3)
 """A run that is farther than this from every due moment is none of these nights."""
 _CRON_FIELDS: Final = 5
 
@@ -116,11 +116,11 @@ def nights_due(
 def coverage(
     due: Sequence[datetime], runs: Iterable[NightRun], now: datetime, grace: timedelta = GRACE
 ) -> tuple[NightCoverage, ...]:
-    """What became of each due night, from the first that has a run, ascending.
+    """What became of each due night, from the first that has a run of the schedule, ascending.
 
     A run that did not come to its end left no record of its schedule: it counts for a night that has no
     other run where it began within the time of grace after the night was due. Nights that are still to come,
-    or were due less than that ago and have no run yet, are left out.
+    or were due less than that ago and may still get their run, are left out.
 
     Args:
         due: ascending.
@@ -129,18 +129,17 @@ def coverage(
         grace: how late a run may be.
     """
     best: dict[datetime, NightRun] = {}
+    begun: list[datetime] = []
     for run in runs:
         due_at = _night_of(run, due, grace)
-        if due_at is not None and (due_at not in best or _rank(run) < _rank(best[due_at])):
+        if due_at is None:
+            continue
+        if run.scheduled_at is not None:
+            begun.append(due_at)
+        if due_at not in best or _rank(run) < _rank(best[due_at]):
             best[due_at] = run
-    known = [due_at for due_at in due if due_at in best]
-    if not known:
-        return ()
-    return tuple(
-        _covered(due_at, best.get(due_at))
-        for due_at in due
-        if due_at >= known[0] and (due_at in best or due_at + grace <= now)
-    )
+    nights = (_covered(due_at, best.get(due_at)) for due_at in due if begun and due_at >= min(begun))
+    return tuple(night for night in nights if night.state.has_run or night.due_at + grace <= now)
 
 
 def gaps(nights: Iterable[NightCoverage]) -> tuple[Gap, ...]:
@@ -177,9 +176,14 @@ def _night_of(run: NightRun, due: Sequence[datetime], grace: timedelta) -> datet
 
 
 def _nearest(moment: datetime, due: Sequence[datetime]) -> datetime | None:
+    """The due moment that a run of this one belongs to: in no case half-way to another."""
+    if not due:
+        return None
     place = bisect_left(due, moment)
-    near = sorted(due[max(0, place - 1) : place + 1], key=lambda due_at: abs(due_at - moment))
-    return near[0] if near and abs(near[0] - moment) <= _FARTHEST else None
+    around = range(max(0, place - 1), min(len(due), place + 1))
+    near = min(around, key=lambda at: abs(due[at] - moment))
+    apart = [abs(due[near] - due[at]) / 2 for at in (near - 1, near + 1) if 0 <= at < len(due)]
+    return due[near] if abs(due[near] - moment) <= min([_FARTHEST, *apart]) else None
 
 
 def _zone(timezone: str) -> ZoneInfo:
@@ -187,7 +191,7 @@ def _zone(timezone: str) -> ZoneInfo:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise UserError(
-            f"time zone {timezone!r}: there is none of that name: give an IANA name, such as UTC or Europe/Berlin"
+            f"time zone {timezone!r}: there is none of that name: give an IANA one, such as Europe/Berlin"
         ) from error
 
 

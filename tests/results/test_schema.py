@@ -12,6 +12,7 @@ from tasks.results.schema import (
     SAMPLES_MONTHLY,
     SAMPLES_NAME,
     SCHEMA_VERSION,
+    TOLD,
     run_name,
     samples_name,
 )
@@ -25,7 +26,9 @@ ATHENA_TYPES = {
 }
 """The Arrow types whose Parquet form Athena, Trino, Spark and DuckDB agree on."""
 
-TABLES = pytest.mark.parametrize("schema", [SAMPLES, RUNS, NIGHTLY], ids=["samples", "runs", "nightly"])
+TABLES = pytest.mark.parametrize(
+    "schema", [SAMPLES, RUNS, NIGHTLY, TOLD], ids=["samples", "runs", "nightly", "told"]
+)
 
 
 @TABLES
