@@ -4,7 +4,7 @@ Every function raises UserError, naming the bucket and the endpoint, where a req
 client's own bounded retries are the only ones.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -118,8 +118,17 @@ def keeps_versions(client: "S3Client", bucket: str) -> bool:
     return False
 
 
-def delete_versions_below(client: "S3Client", bucket: str, prefix: str) -> None:
-    """Delete every version and every delete marker of the keys that start with `prefix`."""
+def delete_versions_below(
+    client: "S3Client", bucket: str, prefix: str, only: Collection[str] | None = None
+) -> None:
+    """Delete every version and every delete marker of the keys that start with `prefix`.
+
+    Args:
+        client: a control client.
+        bucket: the bucket's name.
+        prefix: what to list.
+        only: the whole keys to delete of those that are listed; None deletes them all.
+    """
     action = f"list the versions below s3://{bucket}/{prefix} (s3:ListBucketVersions)"
     found: list[ObjectIdentifierTypeDef] = []
     with explained(action, client.meta.endpoint_url):
@@ -128,7 +137,8 @@ def delete_versions_below(client: "S3Client", bucket: str, prefix: str) -> None:
             found += [
                 {"Key": entry["Key"], "VersionId": entry["VersionId"]}
                 for entry in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
-                if entry["Key"].startswith(prefix)  # nothing else may be named, whatever a server lists
+                # Nothing else may be named, whatever a server lists.
+                if entry["Key"].startswith(prefix) and (only is None or entry["Key"] in only)
             ]
     _delete(client, bucket, found)
 

@@ -52,6 +52,8 @@ def _added_delay_ms(item: CellMeasurement, delays: Delays) -> float | None:
 def _parameters(cell: Cell) -> dict[str, str]:
     """What the suite asked for: what was given or is a default, but no names of buckets, paths or hosts."""
     parts = {
+        # One client is not written, so that series of before there could be several go on.
+        "configuration": {"clients": cell.configuration.clients if cell.configuration.clients > 1 else None},
         "access_path": cell.configuration.access_path.model_dump(mode="json", exclude={"executable"}),
         "workload": cell.workload.model_dump(mode="json"),
         "target": cell.target.model_dump(mode="json", include={"kind", "sessions", "zone"})
@@ -79,8 +81,15 @@ def dataset_records(plan: SessionPlan) -> tuple[DatasetRecord, ...]:
             seed=manifest.seed,
             source=getattr(config, "source", ""),
             left_out=manifest.left_out,
+            prefixes=_prefixes_of(plan, name),
         )
     return tuple(records.values())
+
+
+def _prefixes_of(plan: SessionPlan, name: str) -> tuple[str, ...]:
+    """Where a dataset lies in its buckets; housekeeping tells by them which datasets are still read."""
+    found = {manifest.prefix for (_, other), manifest in plan.manifests.items() if other == name}
+    return tuple(sorted(found))
 
 
 def _tree_record(plan: SessionPlan, name: str, tree: LocalTree) -> DatasetRecord:
