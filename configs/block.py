@@ -21,7 +21,7 @@ class BlockSpec(Model):
     warmup: NonNegativeInt
     seed: int
     objects: tuple[DatasetObject, ...] = ()
-    """What this block reads, in this order; none for writes."""
+    """What this block reads, in this order, by all of its clients together; none for writes."""
     read_prefix: str = ""
     """What a scan lists, with its trailing slash."""
     write_prefix: str = ""

@@ -96,6 +96,7 @@ def _configuration_problems(suite: "Suite") -> Iterator[Problem]:
             )
             yield Problem((*place, "target"), message)
         yield from _ability_problems(suite, (*place, "workloads"), configuration)
+        yield from _client_problems(suite, place, configuration)
 
 
 def _one(kind: str) -> str:
@@ -116,6 +117,34 @@ def _ability_problems(
             yield Problem(place, message)
     if configuration.workloads is None and not any(map(configuration.can_do, suite.workloads.values())):
         yield Problem(place, f"{kind} can do none of the suite's workloads")
+
+
+def _client_problems(
+    suite: "Suite", place: tuple[str, ...], configuration: "Configuration"
+) -> Iterator[Problem]:
+    """What several clients cannot do at the same time, or lack objects for."""
+    clients = configuration.clients
+    for name, workload in suite.workloads.items() if clients > 1 else ():
+        wanted = configuration.workloads
+        if not (configuration.can_do(workload) if wanted is None else name in wanted):
+            continue
+        if isinstance(workload, TreeUpload | TreeDownload | SyncLag):
+            what = "a lag" if isinstance(workload, SyncLag) else "a whole tree"
+            message = (
+                f"{clients} clients cannot measure {name!r} ({workload.kind}) together: {what} is for one; "
+                "write clients: 1, or name its other workloads in workloads"
+            )
+            yield Problem((*place, "clients"), message)
+        elif isinstance(workload, BlobRead | FileDownload | FirstRequest) and workload.read_mode == "unique":
+            dataset = suite.datasets.get(workload.dataset)
+            needed = clients * workload.iterations
+            if isinstance(dataset, Blobs) and dataset.unique_count < needed:
+                message = (
+                    f"{workload.iterations} unique reads of {name!r} by each of {clients} clients need "
+                    f"{needed} objects, but datasets.{workload.dataset}.unique_count is "
+                    f"{dataset.unique_count}"
+                )
+                yield Problem((*place, "clients"), message)
 
 
 def _workload_problems(suite: "Suite") -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from configs.base import Model, Seed
+from configs.base import Identifier, Model, Seed
 from configs.choices import known_configurations, known_suites
 
 Results = Annotated[
@@ -144,6 +144,15 @@ class BenchmarkParameters(SuiteParameters):
             json_schema_extra={"position": 10},
         ),
     ] = None
+    dask_scheduler: Annotated[
+        Annotated[str, Field(pattern=r"^(tcp|tls)://([^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):\d+$")] | None,
+        Field(
+            title="Dask scheduler",
+            description="Whose workers run the clients of cells with several, such as tcp://host:8786; empty "
+            "runs them on this host",
+            json_schema_extra={"position": 60},
+        ),
+    ] = None
     skip_when_late_minutes: LateAfterMinutes = 180
 
 
@@ -151,13 +160,21 @@ class CompareParameters(Model):
     """Which results to look back over."""
 
     results: Results = "results"
+    schedule: Annotated[
+        Identifier,
+        Field(
+            title="Name of the schedule",
+            description="Whose runs are the nights: the slug of a schedule of the deployment `benchmark`",
+            json_schema_extra={"position": 21},
+        ),
+    ] = "nightly"
     cron: Annotated[
         str,
         Field(
             min_length=9,
             title="Schedule of the nights",
             description="Five fields of cron: when a run should have been",
-            json_schema_extra={"position": 21},
+            json_schema_extra={"position": 22},
         ),
     ] = "30 2 * * *"
     timezone: Annotated[
@@ -166,7 +183,7 @@ class CompareParameters(Model):
             min_length=1,
             title="Time zone of that schedule",
             description="An IANA name, such as UTC or Europe/Berlin",
-            json_schema_extra={"position": 22},
+            json_schema_extra={"position": 23},
         ),
     ] = "UTC"
     nights: Annotated[
@@ -176,7 +193,7 @@ class CompareParameters(Model):
             le=3660,
             title="Nights",
             description="How many nights to look back",
-            json_schema_extra={"position": 23},
+            json_schema_extra={"position": 24},
         ),
     ] = 120
     skip_when_late_minutes: LateAfterMinutes = 720

@@ -37,6 +37,11 @@ class Configuration(Model):
     access_path: AccessPathConfig
     target: Identifier
     venue: Literal["local"] = "local"
+    clients: Annotated[int, Field(ge=1, le=256)] = 1
+    """Processes that measure a block of its cells at the same time, each doing all operations of the block.
+
+    Each has a client of its own, and the workload's `concurrency` of threads.
+    """
     workloads: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
     """The workloads that it does; none means all of the suite that its access path can do."""
 

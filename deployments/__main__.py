@@ -4,64 +4,97 @@ A stand-in for systemd on a machine that has none of our units: whichever of the
 """
 
 import contextlib
-import signal
 import subprocess
 import sys
 import time
 from typing import Final
 
-from deployments.catalogue import Operation
-from deployments.commands import end_by_sigterm, told
+from deployments.catalogue import Operation, refuse_unknown_suite
+from deployments.commands import EXIT_BAD_INPUT, alone, end_by_signals, say, told
+from deployments.environment import api_url, serves_own
 from tasks.kernel.leash import leashed
+from tasks.lab.prefect_server import refuse_taken
 
-_PARTS: Final = ("deployments.server", "deployments.serve")
 _LOOK_EVERY_S: Final = 0.5
 _RESTART_AFTER_S: Final = 2.0
+_RESTART_AFTER_AT_MOST_S: Final = 60.0
+_RUNS_WELL_AFTER_S: Final = 120.0
 _STOP_WITHIN_S: Final = 60.0
-_BAD_INPUT: Final = 2
+
+
+class _Part:
+    """One of the two, and when it is to be started again."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._process: subprocess.Popen[bytes] | None = None
+        self._began = 0.0
+        self._start_at = 0.0
+        self._pause_s = 0.0
+
+    def tend(self) -> int | None:
+        """Start it where it does not run; the status with which it has just ended, or none."""
+        now = time.monotonic()
+        if self._process is None:
+            if now >= self._start_at:
+                # Ctrl-C is for this command alone, which stops the parts in their order.
+                self._process = subprocess.Popen(
+                    leashed([sys.executable, "-m", self._module]), start_new_session=True
+                )
+                self._began = now
+            return None
+        status = self._process.poll()
+        if status is not None:
+            self._process = None
+            well = now - self._began > _RUNS_WELL_AFTER_S
+            again_s = 0.0 if well else 2 * self._pause_s
+            self._pause_s = min(max(again_s, _RESTART_AFTER_S), _RESTART_AFTER_AT_MOST_S)
+            self._start_at = now + self._pause_s
+            if status != EXIT_BAD_INPUT:
+                how = f"signal {-status}" if status < 0 else f"status {status}"
+                say(f"{self._module} ended with {how}; it is started again in {self._pause_s:g} s")
+        return status
+
+    def stop(self) -> None:
+        """Ask it to end, and wait; another Ctrl-C ends the waiting."""
+        process = self._process
+        if process is None:
+            return
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired, SystemExit):
+            process.wait(_STOP_WITHIN_S)
+        process.kill()
+        process.wait()
 
 
 def main() -> None:
     """Start both, keep both, stop both."""
-    end_by_sigterm()
+    end_by_signals()
     with told():
         operation = Operation()
-    print(f"Prefect UI: http://127.0.0.1:{operation.port} (in half a minute); Ctrl-C stops it", flush=True)
-    running: dict[str, subprocess.Popen[bytes]] = {}
-    status = 0
+        refuse_unknown_suite(operation)
+        with alone(operation, "make-serve"):
+            parts = [_Part("deployments.serve")]
+            if serves_own(operation):
+                with alone(operation, "serve"):
+                    refuse_taken(operation.port)
+                parts.insert(0, _Part("deployments.server"))
+                ui = f"http://127.0.0.1:{operation.port}"
+                say(f"starting: in half a minute the UI is at {ui}; Ctrl-C stops it")
+            else:
+                say(f"serving {api_url(operation)}, as PREFECT_API_URL says: no server is started")
+            sys.exit(_run(parts))
+
+
+def _run(parts: list[_Part]) -> int:
     try:
-        while status != _BAD_INPUT:
-            for part in _PARTS:
-                process = running.get(part)
-                if process is None:
-                    running[part] = _start(part)
-                elif (ended := process.poll()) is not None:
-                    status = ended
-                    del running[part]
-                    print(f"{part} ended with status {ended}", flush=True)
-                    time.sleep(_RESTART_AFTER_S)
+        while True:
+            if EXIT_BAD_INPUT in [part.tend() for part in parts]:
+                return EXIT_BAD_INPUT
             time.sleep(_LOOK_EVERY_S)
-    except KeyboardInterrupt:
-        status = 0
     finally:
-        for part in reversed(_PARTS):  # a run that is stopped still tells the server
-            _stop(running.get(part))
-    sys.exit(status)
-
-
-def _start(part: str) -> "subprocess.Popen[bytes]":
-    command = leashed([sys.executable, "-m", part])
-    return subprocess.Popen(command, start_new_session=True)  # Ctrl-C is for this command alone
-
-
-def _stop(process: "subprocess.Popen[bytes] | None") -> None:
-    if process is None or process.poll() is not None:
-        return
-    process.send_signal(signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.wait(_STOP_WITHIN_S)
-    process.kill()
-    process.wait()
+        for part in reversed(parts):  # a run that is stopped still tells the server
+            part.stop()
 
 
 if __name__ == "__main__":

@@ -6,13 +6,19 @@ Prefect 3.9), so that the nightly run and those by hand are runs of the same one
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import Field
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from configs.base import Model
+from configs.errors import UserError
+from configs.loading import suite_of
 from configs.parameters import (
     BenchmarkParameters,
     CompareParameters,
@@ -26,11 +32,47 @@ FLOW_RUNS_AT_ONCE: Final = 1
 TAG: Final = "s3bench"
 """Of every flow run of ours."""
 
+WORK_POOLS: Final = {"s3bench-host": "-on-host", "s3bench-ecs": "-on-ecs"}
+"""Of a shared server: what the names of their deployments have after the name of the flow."""
+
+_FIELDS_OF_CRON: Final = 5
+
+
+def _cron(text: str) -> str:
+    """Refuse what is no schedule of five fields, or one that never comes."""
+    if len(text.split()) != _FIELDS_OF_CRON:  # a sixth would be seconds, which libraries place differently
+        raise _no_cron("this is no schedule of five fields")
+    try:
+        next(CronSim(text, datetime.now(UTC)))
+    except CronSimError as error:
+        raise _no_cron(str(error)) from error
+    except StopIteration:
+        raise _no_cron("such a day never comes") from None
+    return text
+
+
+def _no_cron(why: str) -> PydanticCustomError:
+    message = "{why}: give minute, hour, day, month and weekday, such as 30 2 * * *"
+    return PydanticCustomError("cron", message, {"why": why})
+
+
+def _timezone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as error:
+        raise PydanticCustomError(
+            "timezone", "no such time zone: give an IANA name, such as UTC or Europe/Berlin"
+        ) from error
+    return name
+
+
+Cron = Annotated[str, AfterValidator(_cron)]
+
 
 class Operation(BaseSettings):
     """What an operator sets for a host, as environment variables `S3BENCH_…`."""
 
-    model_config = SettingsConfigDict(env_prefix="S3BENCH_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="S3BENCH_", env_ignore_empty=True, frozen=True)
 
     data: Path = Path(".serve")
     """The folder of the server: its database, its log, its clients' settings."""
@@ -38,19 +80,23 @@ class Operation(BaseSettings):
     """Of the server, on 127.0.0.1."""
     results: Annotated[str, Field(min_length=1)] = "results"
     lab: Path = Path(".lab")
-    timezone: str = "UTC"
+    timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     """Of all schedules. In most zones one night of the year has no 02:30, and another has two."""
     nightly_suite: str = "nightly"
     nightly_in_lab: bool = True
     """False: on the targets of `nightly_targets`, or of the suite itself."""
     nightly_targets: str | None = None
-    nightly_cron: str = "30 2 * * *"
-    compare_cron: str = "0 7 * * *"
-    housekeeping_cron: str = "0 9 * * 0"
+    nightly_cron: Cron = "30 2 * * *"
+    compare_cron: Cron = "0 7 * * *"
+    housekeeping_cron: Cron = "0 9 * * 0"
     alert_block: str | None = None
     """A notification block of the server that alarms go to, such as `slack-webhook/ops`."""
     alert_webhook: str | None = None
     """An address that alarms are sent to by POST, where there is no such block."""
+    pool: str = "s3bench-host"
+    """The work pool of a shared server that `deployments.worker` works for."""
+    home: Path = Path()
+    """Where the project lies on the hosts of that pool: what `deployments/prefect.yaml` makes of it."""
     nights_apart_s: Annotated[int, Field(ge=1)] = 26 * 3600
     """An alarm is raised where no night has been completed for this long."""
 
@@ -92,16 +138,34 @@ class Deployed:
         return {"parameters": self.parameters.model_dump(mode="json")}
 
 
-def deployments(operation: Operation) -> tuple[Deployed, ...]:
-    """All deployments of a host."""
-    zone = operation.timezone
-    nightly = BenchmarkParameters(
+def nightly_parameters(operation: Operation) -> BenchmarkParameters:
+    """What a night measures."""
+    return BenchmarkParameters(
         suite=operation.nightly_suite,
         in_lab=operation.nightly_in_lab,
         targets_file=operation.nightly_targets,
         results=operation.results,
         lab_folder=str(operation.lab),
     )
+
+
+def refuse_unknown_suite(operation: Operation) -> None:
+    """Find a mistake in the nightly suite while somebody is there to see it.
+
+    Raises:
+        UserError: there is no such suite, or it has no such targets.
+    """
+    try:
+        suite_of(nightly_parameters(operation))
+    except UserError as error:
+        names = "S3BENCH_NIGHTLY_SUITE (with S3BENCH_NIGHTLY_IN_LAB and S3BENCH_NIGHTLY_TARGETS)"
+        raise UserError(f"{names}: {error}") from error
+
+
+def deployments(operation: Operation) -> tuple[Deployed, ...]:
+    """All deployments of a host."""
+    zone = operation.timezone
+    nightly = nightly_parameters(operation)
     overlays = nightly.model_dump(include={"suite", "in_lab", "targets_file", "lab_folder"})
     return (
         Deployed(

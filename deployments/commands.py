@@ -1,40 +1,88 @@
-"""How the commands of this folder end: bad settings with one message, a signal as an exception."""
+"""How the commands of this folder speak, end, and keep a second one of their kind away."""
 
+import contextlib
+import fcntl
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
 
 from pydantic import ValidationError
 
 from configs.errors import UserError
+from deployments.catalogue import Operation
+from tasks.lab.files import make_private
+from tasks.lab.prefect_server import ServerNotReadyError
 
-EXIT_BAD_INPUT = 2
+EXIT_BAD_INPUT: Final = 2
+"""Trying again does not help; the units of systemd do not."""
+EXIT_NOT_READY: Final = 75
+"""EX_TEMPFAIL of <sysexits.h>: trying again may help."""
+
+
+def say(line: str) -> None:
+    """Print a line; a terminal that is gone takes nothing with it."""
+    with contextlib.suppress(OSError):
+        print(line, flush=True)
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Turn what an operator can mend into one message and exit status 2."""
+    """Turn what an operator can mend into one message and an exit status."""
     try:
         yield
+    except ServerNotReadyError as error:
+        _complain(str(error), EXIT_NOT_READY)
     except UserError as error:
-        _complain(str(error))
+        _complain(str(error), EXIT_BAD_INPUT)
     except ValidationError as error:
+        wrong = []
         for item in error.errors():
             name = "S3BENCH_" + "_".join(str(step) for step in item["loc"]).upper()
-            _complain(f"{name}: {item['msg']}, but it is {item['input']!r}")
+            wrong.append(f"{name}={item['input']}: {item['msg']}")
+        _complain("; ".join(wrong), EXIT_BAD_INPUT)
 
 
-def end_by_sigterm() -> None:
-    """Let SIGTERM end the command as Ctrl-C does, so that what it started is stopped."""
-    signal.signal(signal.SIGTERM, _leave)
+def end_by_signals() -> None:
+    """Let Ctrl-C, SIGTERM and the end of the terminal end the command as an exception does."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
 
 
-def _leave(number: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + number)
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)  # it was asked to
 
 
-def _complain(message: str) -> None:
-    sys.stderr.write(f"s3bench: {message}\n")
-    sys.exit(EXIT_BAD_INPUT)
+def _complain(message: str, status: int) -> None:
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"s3bench: {message}\n")
+        sys.stderr.flush()
+    sys.exit(status)
+
+
+@contextmanager
+def alone(operation: Operation, command: str) -> Iterator[None]:
+    """Hold the data folder for a command of its kind.
+
+    Raises:
+        UserError: another one holds it, or it cannot be written.
+    """
+    folder = operation.data.resolve()
+    try:
+        make_private(folder)
+        lock = (folder / f"{command}.lock").open("w")
+    except OSError as error:
+        message = f"S3BENCH_DATA={folder}: it cannot be written ({error.strerror}): name a folder of your own"
+        raise UserError(message) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = (
+                f"S3BENCH_DATA={folder}: another {command} runs there already: stop it, or name another "
+                "folder (and another port, by S3BENCH_PORT)"
+            )
+            raise UserError(message) from None
+        yield

@@ -2,96 +2,72 @@
 
 Before that it brings the server's view of this host into line: a run that the server believes alive although
 nothing on this host runs it is set Crashed, and what it left is tidied.
-
-Prefect starts every flow run by importing this module again, hence the last line.
 """
 
-import os
-import sys
+import signal
 import time
-from typing import TYPE_CHECKING, Final
+from types import FrameType
+from typing import Final
 
 import httpx
 
 from configs.errors import UserError
-from deployments.catalogue import FLOW_RUNS_AT_ONCE, TAG, Deployed, Operation, deployments
-from deployments.environment import client_environment
+from deployments.catalogue import Operation, refuse_unknown_suite
+from deployments.commands import alone, end_by_signals, say, told
+from deployments.environment import api_url, become, client_environment
+from deployments.tidy import tidied
+from flows.server_access import refuse_dead_server
+from tasks.lab.prefect_server import ServerNotReadyError
 
-if TYPE_CHECKING:
-    from prefect.deployments.runner import RunnerDeployment
-
-_SERVER_WITHIN_S: Final = 120.0
+_SERVER_WITHIN_S: Final = 180.0
 _ASK_AGAIN_S: Final = 0.5
 
 
-def serve_deployments(operation: Operation) -> None:
-    """Serve until a signal ends it.
+def wait_for_server(address: str) -> None:
+    """A server takes half a minute for its first start, and both are started at once.
 
     Raises:
-        UserError: if no server answers, or a deployment cannot be registered.
+        UserError: it does not answer, or takes another password.
     """
-    os.environ.update(client_environment(operation))
-    _wait_for_server(os.environ["PREFECT_API_URL"])
-    # Prefect reads its settings when it is imported, so only now.
-    from prefect import serve  # noqa: PLC0415
-
-    from deployments.alarms import register  # noqa: PLC0415
-    from deployments.reaper import reap  # noqa: PLC0415
-
-    for line in (*reap(operation), *register(operation)):
-        print(line, flush=True)
-    served = [_runner_deployment(deployed) for deployed in deployments(operation)]
-    # Schedules go on while this process is down, so that a night without a run shows.
-    serve(*served, pause_on_shutdown=False, limit=FLOW_RUNS_AT_ONCE)
-
-
-def _runner_deployment(deployed: Deployed) -> "RunnerDeployment":
-    from importlib import import_module  # noqa: PLC0415
-
-    from prefect.client.schemas.objects import (  # noqa: PLC0415
-        ConcurrencyLimitConfig,
-        ConcurrencyLimitStrategy,
-    )
-    from prefect.deployments.runner import RunnerDeployment  # noqa: PLC0415
-    from prefect.flows import EntrypointType  # noqa: PLC0415
-    from prefect.schedules import Cron  # noqa: PLC0415
-
-    return RunnerDeployment.from_flow(
-        getattr(import_module(deployed.module), deployed.function),
-        name=deployed.name,
-        description=deployed.description,
-        parameters=deployed.default_parameters,
-        schedules=[Cron(plan.cron, timezone=plan.timezone, slug=plan.slug) for plan in deployed.schedules],
-        concurrency_limit=ConcurrencyLimitConfig(
-            limit=FLOW_RUNS_AT_ONCE, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE
-        ),
-        tags=[TAG],
-        entrypoint_type=EntrypointType.MODULE_PATH,
-    )
-
-
-def _wait_for_server(api_url: str) -> None:
-    """A server takes half a minute for its first start, and both are started at once."""
     deadline = time.monotonic() + _SERVER_WITHIN_S
-    while True:
-        try:
-            httpx.get(f"{api_url.rstrip('/')}/health", timeout=5, trust_env=False).raise_for_status()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            if time.monotonic() >= deadline:
-                raise UserError(f"no Prefect server answers at {api_url} ({error}): start it") from error
-            time.sleep(_ASK_AGAIN_S)
-        else:
-            return
+    while not _answers(address):
+        if time.monotonic() >= deadline:
+            raise ServerNotReadyError(f"no Prefect server answers at {address}: start it")
+        time.sleep(_ASK_AGAIN_S)
+    refuse_dead_server(address)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address.rstrip('/')}/health", timeout=5).is_success
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise UserError(f"PREFECT_API_URL={address}: {error}") from error
+    except httpx.HTTPError:
+        return False
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGTERM)  # which Prefect answers by cancelling what runs
 
 
 def main() -> None:
     """Serve; bad settings end with status 2 and one message."""
-    from deployments.commands import told  # noqa: PLC0415
-
+    end_by_signals()
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _stop)
     with told():
-        serve_deployments(Operation())
+        operation = Operation()
+        refuse_unknown_suite(operation)
+        with alone(operation, "serve"):
+            become(client_environment(operation))
+            wait_for_server(api_url(operation))
+            for line in tidied(operation):
+                say(line)
+            # Prefect reads its settings when it is imported, so only now.
+            from deployments.serving import serve_deployments  # noqa: PLC0415
+
+            serve_deployments(operation)
 
 
 if __name__ == "__main__":
     main()
-    sys.exit(0)

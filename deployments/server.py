@@ -1,25 +1,28 @@
 """`python -m deployments.server`: the Prefect server of this host, until it is stopped."""
 
 import time
+from typing import Final
 
 from deployments.catalogue import Operation
-from deployments.commands import end_by_sigterm, told
+from deployments.commands import end_by_signals, say, told
 from deployments.environment import server_environment
-from tasks.lab.prefect_server import PrefectServer, running_server
+from tasks.lab.prefect_server import PrefectServer, ServerNotReadyError, running_server
 from tasks.lab.processes import ProcessRef
 
-_LOOK_EVERY_S = 1.0
+_LOOK_EVERY_S: Final = 1.0
 
 
 def main() -> None:
-    """Run it; its end is this command's end, which systemd follows with a restart."""
-    end_by_sigterm()
+    """Run it; its end is this command's end, which systemd and `make serve` follow with a restart."""
+    end_by_signals()
     with told():
         operation = Operation()
         home = operation.data.resolve() / "prefect"
         with running_server(home, operation.port, server_environment(operation)) as server:
-            print(f"Prefect server: http://127.0.0.1:{operation.port} (log: {home}/server.log)", flush=True)
+            url = f"http://127.0.0.1:{operation.port}"
+            say(f"the Prefect server answers at {url} (its log: {home}/server.log)")
             _wait_for_its_end(server)
+            raise ServerNotReadyError(f"the Prefect server ended: {home}/server.log may say why")
 
 
 def _wait_for_its_end(server: PrefectServer) -> None:

@@ -1,4 +1,7 @@
-"""Flow: one run of a suite, from its file to stored samples and a report."""
+"""Flow: one run of a suite, from its file to stored samples and a report.
+
+It is given no more than names, since Prefect stores what a flow is given: credentials must not be in it.
+"""
 
 import contextlib
 import dataclasses
@@ -8,53 +11,85 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from prefect import flow
+from prefect.client.schemas.objects import State
 
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
-from configs.run_record import RunIdentity, dt_of
+from configs.run_record import Night, RunIdentity, RunRecord, dt_of
 from configs.suite import Suite
-from flows.prepare_datasets import prepare_datasets
+from flows.endings import ended, ending_of
+from flows.lateness import skipped_stale, this_night
+from flows.parent_watch import watch_parent
+from flows.prepare_datasets import prepare_all
+from flows.quiet import keep_prefect_still
+from flows.run_events import tell_of_completed_night, tell_of_failed_cell
+from flows.run_names import name_of_benchmark, seed_of
+from flows.run_reporter import reported
 from tasks.measure import measure
+from tasks.patience import patient
 from tasks.prepare import find_obstacles, prepare_tree
 from tasks.publish import publish
 from tasks.record import record
+from tasks.reports.plan_table import cost_lines
 from tasks.results.store import Store, open_store
 from tasks.venues.accounting import suite_sha256
-from tasks.venues.host_lock import WAIT_FOR_HOST_S, host_lock
-from tasks.venues.launch import Launch, current_launch, launched
+from tasks.venues.guard import guarded
+from tasks.venues.host_lock import host_lock
+from tasks.venues.launch import Launch
 from tasks.venues.places import place_of
 from tasks.venues.session import SessionPlan
-from tasks.workloads.plan import refuse_above_cap
+from tasks.workloads.plan import plan_suite, refuse_above_cap
+
+keep_prefect_still()
 
 
-@flow(name="benchmark", flow_run_name="{parameters.suite}", retries=0)
-def benchmark(parameters: BenchmarkParameters) -> str:
-    """Prepare the data, measure every cell, store and report; returns the run's id."""
-    launch = current_launch()
-    suite = suite_of(parameters)
+@flow(name="benchmark", flow_run_name=name_of_benchmark, retries=0)
+def benchmark(parameters: BenchmarkParameters) -> State[str]:
+    """Prepare the data of a suite, measure every cell of it on this host, store and report.
+
+    Args:
+        parameters: What is measured, and where the results go. A list opens by its arrow.
+    """
+    watch_parent()
+    return ended(lambda: skipped_stale(parameters.skip_when_late_minutes) or _run(parameters))
+
+
+def _run(parameters: BenchmarkParameters) -> State[str]:
+    """The whole run; its result is its id."""
+    suite, night = suite_of(parameters), this_night()
     refuse_above_cap(suite)
     store = open_store(parameters.results)
     store.check_writable()
     with contextlib.ExitStack() as held:
+        launch = held.enter_context(reported("measuring"))
         if not launch.holds_host:
+            for line in cost_lines(suite, plan_suite(suite)):
+                launch.reporter.note(line)
             with launch.stopwatch.of("wait"):
                 holder = f"a flow run of suite {suite.name} (process {os.getpid()})"
-                held.enter_context(host_lock(holder, WAIT_FOR_HOST_S, launch.reporter.note))
-        held.enter_context(launched(launch))
-        run_id = measure_suite(parameters, suite, store, launch)
-    publish(store, run_id)
-    return run_id
+                held.enter_context(host_lock(holder, parameters.wait_for_host_s, launch.reporter.note))
+        lab = Path(parameters.lab_folder) if suite.lab else None
+        held.enter_context(guarded(lab, launch.reporter.note, holds_host=True))
+        run = _measured(parameters, suite, store, launch, night)
+        patient(publish, launch)(store, run.run_id, launch)
+        for cell in run.failed_cells:
+            tell_of_failed_cell(run.run_id, cell)
+        if night is not None:
+            tell_of_completed_night(night, run.run_id, len(run.failed_cells))
+    return ending_of(run)
 
 
-def measure_suite(parameters: BenchmarkParameters, suite: Suite, store: Store, launch: Launch) -> str:
-    """All that has the host for itself: preparing, measuring, recording."""
+def _measured(
+    parameters: BenchmarkParameters, suite: Suite, store: Store, launch: Launch, night: Night | None
+) -> RunRecord:
+    """Preparing, measuring, recording."""
     started_at = datetime.now(UTC)
     run_id = f"{started_at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
     with place_of(suite, Path(parameters.lab_folder)) as place:
-        manifests = prepare_datasets(parameters)
+        manifests = prepare_all(place, launch)
         refuse_above_cap(suite, manifests)
         plan = SessionPlan(
-            run=RunIdentity(run_id=run_id, dt=dt_of(started_at)),
+            run=RunIdentity(run_id=run_id, dt=night.dt if night else dt_of(started_at)),
             suite=place.suite,
             suite_sha256=suite_sha256(suite),
             seed=seed_of(parameters, suite),
@@ -66,14 +101,9 @@ def measure_suite(parameters: BenchmarkParameters, suite: Suite, store: Store, l
                 for name, config in suite.local_trees().items()
             },
             delays=place.delays,
+            dask_scheduler=parameters.dask_scheduler,
         )
-        plan = dataclasses.replace(plan, obstacles=find_obstacles(plan, place, launch))
+        obstacles = patient(find_obstacles, launch)(plan, place, launch)
+        plan = dataclasses.replace(plan, obstacles=obstacles)
         measurements = measure(plan, place, store, launch)
-        record(plan, store, measurements, started_at, launch)
-    return run_id
-
-
-def seed_of(parameters: BenchmarkParameters, suite: Suite) -> int:
-    """The given seed, or the suite's, or a fresh one."""
-    given = parameters.seed if parameters.seed is not None else suite.seed
-    return given if given is not None else secrets.randbits(31)
+        return record(plan, store, measurements, started_at, launch, night)

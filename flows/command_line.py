@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import httpx
 import typer
@@ -21,11 +21,11 @@ from configs.parameters import BenchmarkParameters
 from flows.interruption import end_by_signals, told_when_interrupted
 from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
 from flows.report_commands import ResultsOption, print_report, report
+from flows.server_access import refuse_dead_server
 from tasks.lab.prefect_server import private_prefect_server
-from tasks.lab.processes import wait_until_quiet
 from tasks.reports.plan_table import cost_lines, render_plan
 from tasks.reports.progress import PatientConsole, Reporter, reporter
-from tasks.venues.host_lock import WAIT_FOR_HOST_S, host_lock
+from tasks.venues.host_lock import host_lock
 from tasks.venues.launch import Launch, launched
 from tasks.venues.stopwatch import Stopwatch
 from tasks.workloads.plan import plan_suite, refuse_above_cap
@@ -61,8 +61,18 @@ SetOption = Annotated[
     typer.Option("--set", help="path.to.key=value, laid over the suite; may be given again."),
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of the order of blocks.")]
-_QUIET_CPU_SHARE = 0.1
+WhenBusyOption = Annotated[
+    Literal["wait", "refuse"],
+    typer.Option("--when-busy", help="What to do while another measurement runs on this host."),
+]
+WaitOption = Annotated[int, typer.Option("--wait-minutes", help="How long to wait for it to end, at most.")]
+DaskOption = Annotated[
+    str | None,
+    typer.Option("--dask-scheduler", help="tcp://HOST:PORT: whose workers run a cell's several clients."),
+]
 _SETTLE_WITHIN_S = 10.0
+_RETRY_AFTER_S = (2.0,)
+"""Somebody waits at the terminal."""
 
 
 def main() -> None:
@@ -132,6 +142,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     only: OnlyOption = None,
     seed: SeedOption = None,
     lab: LabOption = DEFAULT_LAB,
+    when_busy: WhenBusyOption = "wait",
+    wait_minutes: WaitOption = 60,
+    dask_scheduler: DaskOption = None,
 ) -> None:
     """Run a suite through its Prefect flow and print the report."""
     stopwatch = Stopwatch()
@@ -145,6 +158,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         logs_from=logs_from,
         seed=seed,
         lab_folder=str(lab),
+        when_busy=when_busy,
+        wait_at_most_minutes=wait_minutes,
+        dask_scheduler=dask_scheduler,
     )
     end_by_signals()
     _refuse_early(parameters)
@@ -155,14 +171,16 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         reports = running.enter_context(reporter(console))
         with stopwatch.of("wait"):
             holder = f"s3bench run {suite} (process {os.getpid()})"
-            running.enter_context(host_lock(holder, WAIT_FOR_HOST_S, reports.note))
+            running.enter_context(host_lock(holder, parameters.wait_for_host_s, reports.note))
         launch = running.enter_context(_prefect_api(lab, reports, stopwatch))
         # Prefect reads its settings when it is imported, so only now.
         from flows.benchmark import benchmark  # noqa: PLC0415
+        from flows.quiet import send_what_prefect_holds  # noqa: PLC0415
 
         running.enter_context(launched(launch))
-        running.callback(_send_what_prefect_holds)
-        run_id = benchmark(parameters)
+        # While the server still runs: at exit it would be tried for a minute.
+        running.callback(send_what_prefect_holds, _SETTLE_WITHIN_S)
+        run_id = cast("str", benchmark(parameters))  # Prefect gives what the state that it returns holds
     failed = print_report(results, run_id, console)
     raise typer.Exit(EXIT_CELL_FAILED if failed else 0)
 
@@ -186,6 +204,8 @@ def _refuse_early(parameters: BenchmarkParameters) -> None:
     store = open_store(parameters.results)
     store.check_writable()
     list_runs(store)  # names a file that is not ours: found after measuring it would be too late
+    if api_url := os.environ.get("PREFECT_API_URL"):
+        refuse_dead_server(api_url)
     console = Console(stderr=True)
     for line in cost_lines(suite, plan_suite(suite)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -199,8 +219,8 @@ def _prefect_api(lab: Path, reports: Reporter, stopwatch: Stopwatch) -> Iterator
     os.environ.setdefault("DO_NOT_TRACK", "1")
     api_url = os.environ.get("PREFECT_API_URL")
     if api_url:
-        _refuse_dead_server(api_url)
-        yield Launch(reports, stopwatch, holds_host=True)
+        refuse_dead_server(api_url)
+        yield _launch(reports, stopwatch)
         return
     # A private server that is gone does not come back: no waiting for it, and no lines about it.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "1")
@@ -216,12 +236,23 @@ def _prefect_api(lab: Path, reports: Reporter, stopwatch: Stopwatch) -> Iterator
 
         # Nobody watches a private server for dead runs, and every flow waits a second for its heart to stop.
         settings.enter_context(temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}))
-
-        def settle() -> None:
-            wait_until_quiet(server.pid, cpu_share_below=_QUIET_CPU_SHARE, timeout_s=_SETTLE_WITHIN_S)
-
         stopwatch.server_start_ms = server.start_ms
-        yield Launch(reports, stopwatch, settle, holds_host=True)
+        yield _launch(reports, stopwatch, is_private=True)
+
+
+def _launch(reports: Reporter, stopwatch: Stopwatch, *, is_private: bool = False) -> Launch:
+    from flows.quiet import QUIET_WITHIN_S, settle  # noqa: PLC0415 - as in `run`
+
+    # A private server has nothing else to do, and after its first start much of that.
+    within_s = _SETTLE_WITHIN_S if is_private else QUIET_WITHIN_S
+    return Launch(
+        reports,
+        stopwatch,
+        lambda: settle(within_s),
+        holds_host=True,
+        is_shown=not is_private,
+        retry_after_s=_RETRY_AFTER_S,
+    )
 
 
 @contextlib.contextmanager
@@ -238,23 +269,3 @@ def _server_that_may_be_lost(results: str) -> Iterator[None]:
         )
         sys.stderr.flush()
         os._exit(EXIT_CELL_FAILED)  # Prefect would go on for minutes trying to send what it holds
-
-
-def _refuse_dead_server(api_url: str) -> None:
-    try:
-        httpx.get(f"{api_url.rstrip('/')}/health", timeout=_SETTLE_WITHIN_S).raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        message = (
-            f"no Prefect server answers at {api_url} ({error}): start it, or unset PREFECT_API_URL "
-            "for a private one"
-        )
-        raise UserError(message) from error
-
-
-def _send_what_prefect_holds() -> None:
-    """Send queued events and logs while the server still runs: at exit they would be tried for a minute."""
-    from prefect.events.worker import EventsWorker  # noqa: PLC0415 - as in `run`
-    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415 - as in `run`
-
-    EventsWorker.drain_all(timeout=_SETTLE_WITHIN_S)
-    APILogWorker.drain_all(timeout=_SETTLE_WITHIN_S)

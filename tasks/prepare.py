@@ -1,6 +1,7 @@
 """Tasks: make one dataset be there, whole, and find out which cells cannot be measured.
 
-They are not retried: their clients have bounded retries of their own, and what fails after those is told.
+Their clients have bounded retries of their own; what fails after those and may pass is tried again later, as
+`patience.py` says.
 """
 
 from prefect import task
@@ -45,7 +46,7 @@ def prepare_tree(place: Place, name: str, config: FileTree, launch: Launch) -> L
         )
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
+@task(task_run_name="check-targets", cache_policy=NO_CACHE, persist_result=False)
 def find_obstacles(plan: SessionPlan, place: Place, launch: Launch) -> dict[str, Obstacle]:
     """Wait until every mount shows the data and passes writes on; cells of one that does not are failed."""
     with launch.stopwatch.of("prepare"):

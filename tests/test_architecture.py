@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-WRAPPERS = {"tasks/measure.py", "tasks/prepare.py", "tasks/publish.py", "tasks/record.py"}
+WRAPPERS = {
+    f"tasks/{name}.py"
+    for name in ("compare", "fan_out", "measure", "patience", "prepare", "publish", "record", "tidy")
+}
 LAYERS = (
     {"configs", "tasks.kernel"},
     {"tasks.access", "tasks.lab", "tasks.stats"},
@@ -17,6 +20,7 @@ LAYERS = (
     {"tasks.venues"},
     {"tasks"},  # the task wrappers
     {"flows"},
+    {"deployments"},
 )
 
 
@@ -28,7 +32,7 @@ def files_of(package: str) -> list[Path]:
 def package_of(module: str) -> str:
     """The package of ours that a module belongs to; empty for all others."""
     top, _, rest = module.partition(".")
-    if top not in {"configs", "flows", "tasks"}:
+    if top not in {"configs", "deployments", "flows", "tasks"}:
         return ""
     second = rest.partition(".")[0]
     return f"tasks.{second}" if top == "tasks" and (ROOT / "tasks" / second).is_dir() else top
@@ -104,7 +108,7 @@ def test_no_flow_module_is_named_like_something_that_is_imported_elsewhere() -> 
     ours = {path.stem for path in (ROOT / "flows").glob("*.py")} - {"__init__"}
     everywhere = {
         name.partition(".")[0]
-        for folder in ("configs", "tasks", "flows", "tests")
+        for folder in ("configs", "tasks", "flows", "deployments", "tests")
         for file in (ROOT / folder).rglob("*.py")
         for name in imported(file)
     }

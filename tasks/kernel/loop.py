@@ -7,7 +7,8 @@ into a sample and memory stays flat over a million operations. An exception is r
 here; nothing is retried. A row has its number and its time before it is checked, so that a check that
 breaks off loses no sample. Between operations the loop looks whether its time is up, and then begins no
 further one: what was measured is kept. One that was begun just before, and takes longer than the venue
-then waits (a tenth of `block_timeout_s`), is stopped with its block, whose samples are lost. Rejected:
+then waits (a tenth of `block_timeout_s`), is stopped with its block, whose samples are lost. Where several
+clients measure at the same time, each waits for the others between its warm-ups and what counts. Rejected:
 `timeit` (keeps no single samples) and switching the collector off for a whole block (clients leave cycles
 behind, so that memory grows).
 """
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from tasks.kernel.samples import Failure, SampleColumns
+from tasks.kernel.start import CommonStart
 
 Clock = Callable[[], int]
 """Gives nanoseconds that never go back."""
@@ -52,13 +54,13 @@ class LoopCost:
     """What the loop itself cost over a block."""
 
     wall_ns: int
-    """From the first preparation to the last check."""
+    """From the first preparation to the last check, without waiting for other clients."""
     cpu_ns: int
     """Processor time of the process in that time, client included."""
     gap_ns: int
     """Mean time from the end of one operation to the start of the next; 0 with a single one."""
     not_begun: int = 0
-    """Operations for which no time was left; their rows are empty."""
+    """Operations for which no time was left, or which were not to be begun; their rows are empty."""
 
 
 def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the clock, a pool the thread
@@ -71,6 +73,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     thread: int | None = None,
     epoch_us: int | None = None,
     deadline_ns: int | None = None,
+    start: CommonStart | None = None,
 ) -> LoopCost:
     """Run an operation `count` times, of which the first `warmup` are marked, and record every one.
 
@@ -86,6 +89,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
             where this is the only one.
         deadline_ns: the reading of the clock from which on no operation is begun; None where time is not
             bounded.
+        start: where to wait after the warm-ups; None where nobody else measures at the same time.
     """
     first_row = samples.grow(count, operation.name, worker=thread or 0)
     samples.warmup[first_row : first_row + warmup] = type(samples.warmup)("b", [1]) * warmup
@@ -93,13 +97,19 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
     seq_column = samples.integers["seq"]
     prepare, timed = operation.prepare, operation.timed
     disable_gc, enable_gc = (gc.disable, gc.enable) if thread is None else (_leave_gc, _leave_gc)
-    done = gaps_ns = previous_ended_ns = 0
+    done = gaps_ns = waited_ns = previous_ended_ns = 0
     epoch_us = epoch_of(clock) if epoch_us is None else epoch_us
     cpu_before_ns = time.process_time_ns()
     origin_ns = clock()
     for seq in range(count):
         if deadline_ns is not None and clock() >= deadline_ns:
             break
+        if seq == warmup and start is not None:
+            arrived_ns = clock()
+            if not start.wait():
+                break
+            waited_ns = clock() - arrived_ns
+            previous_ended_ns += waited_ns
         row = first_row + seq
         argument = prepare(seq)
         seq_column[row] = seq
@@ -125,7 +135,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         if seq:
             gaps_ns += started_ns - previous_ended_ns
         previous_ended_ns = ended_ns
-    wall_ns = clock() - origin_ns
+    wall_ns = clock() - origin_ns - waited_ns
     cpu_ns = time.process_time_ns() - cpu_before_ns
     return LoopCost(wall_ns, cpu_ns, gaps_ns // max(1, done - 1), count - done)
 

@@ -59,6 +59,10 @@ PRIVATE_SETTINGS: Final = {
 }
 
 
+class ServerNotReadyError(UserError):
+    """A server does not answer, or not any more; it may later."""
+
+
 @dataclass(frozen=True)
 class PrefectServer:
     """A server that answers."""
@@ -98,7 +102,7 @@ def running_server(home: Path, port: int, environment: Mapping[str, str]) -> Ite
     record = home / "server.json"
     with _locked(home):
         _end_left_over(home, record)
-        _refuse_taken(port)
+        refuse_taken(port)
         began = time.monotonic()
         process = _start(home, port, {**environment, "PREFECT_HOME": str(home)})
         try:
@@ -138,7 +142,7 @@ def _end_left_over(home: Path, record: Path) -> None:
 def _start(home: Path, port: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Starts the server on a leash."""
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with _file_errors(home), (home / "server.log").open("wb") as log:
+    with _file_errors(home), _new_log(home).open("wb") as log:
         return subprocess.Popen(
             leashed(command),
             cwd=home,  # Prefect takes settings from the working directory's pyproject.toml and .env too
@@ -150,6 +154,14 @@ def _start(home: Path, port: int, environment: Mapping[str, str]) -> subprocess.
         )
 
 
+def _new_log(home: Path) -> Path:
+    """Where it goes; that of the server before, which may have been killed, stays beside it."""
+    log = home / "server.log"
+    if log.exists():
+        log.replace(home / "server.old.log")
+    return log
+
+
 def free_port() -> int:
     """A port of loopback on which nothing listens."""
     with socket.socket() as probe:
@@ -158,8 +170,12 @@ def free_port() -> int:
         return port
 
 
-def _refuse_taken(port: int) -> None:
-    """A server that is there already would answer for the one that could not start."""
+def refuse_taken(port: int) -> None:
+    """Find a server that is there already: it would answer for the one that could not start.
+
+    Raises:
+        UserError: Something listens on that port of loopback.
+    """
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", port)) == 0:
             raise UserError(
@@ -176,9 +192,15 @@ def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> 
         time.sleep(POLL_S)
     status = process.returncode
     what = f"did not answer within {START_TIMEOUT_S} s" if status is None else f"ended with status {status}"
-    raise UserError(
-        f"the Prefect server {what}: is there free space on the disk? The end of {log}:\n{log_tail(log)}"
+    raise ServerNotReadyError(
+        f"the Prefect server {what}: is there free space on the disk? The end of {log}:\n{_told_by(log)}"
     )
+
+
+def _told_by(log: Path) -> str:
+    """The end of a log without the frames of a traceback."""
+    lines = log_tail(log).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("    ", "  File ", "Traceback")))
 
 
 def is_healthy(port: int) -> bool:

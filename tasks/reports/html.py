@@ -5,20 +5,26 @@ It draws the same document as the terminal, and adds pictures and how it was mea
 text; the SVG of matplotlib, which escapes its own, is the only thing that goes in as it is.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from tasks.reports.pictures import pictures
+from tasks.reports.pictures import Picture, all_pictures
 from tasks.reports.run_sections import document
 from tasks.reports.view import Report
 
 
-def render_html(report: Report) -> str:
-    """The whole page; the same report gives the same text."""
-    drawn = {workload_id: pictures(report, workload_id) for workload_id in report.workload_ids}
-    return _template().render(document=document(report), pictures=drawn)
+def render_html(report: Report, drawn: Mapping[str, Sequence[Picture]] | None = None) -> str:
+    """The whole page; the same report gives the same text.
+
+    Args:
+        report: of a run.
+        drawn: its pictures, where they have been drawn already.
+    """
+    pictures = all_pictures(report) if drawn is None else drawn
+    return _template().render(document=document(report), pictures=pictures)
 
 
 @lru_cache(maxsize=1)

@@ -70,15 +70,16 @@ def known_answers(report: "Report") -> tuple[KnownAnswer, ...]:
             expected_ms = mine_ms - added_ms[base]
             found_ms = (measured[cell][1].value_ns - measured[base][1].value_ns) / 1e6
             both = (measured[cell], measured[base])
-            unclear = _concurrent(report.parameters(*cell)) or _unclear(both, _tolerance_ms(expected_ms))
+            together = _concurrent(report.parameters(*cell)) or _concurrent(report.parameters(*base))
+            unclear = together or _unclear(both, _tolerance_ms(expected_ms))
             answers.append(KnownAnswer(config_id, baseline_id, workload_id, expected_ms, found_ms, unclear))
     return tuple(answers)
 
 
 def _concurrent(asked: "Mapping[str, str]") -> str:
     """Operations at the same time wait for each other and for the processor, not for the delay alone."""
-    concurrency = asked.get("workload.concurrency", "1")
-    return "" if concurrency == "1" else f"{concurrency} operations at a time"
+    concurrency = int(asked.get("workload.concurrency", "1")) * int(asked.get("configuration.clients", "1"))
+    return "" if concurrency == 1 else f"{concurrency} operations at a time"
 
 
 def _unclear(both: "Iterable[tuple[Summary, Quantile]]", tolerance_ms: float) -> str:

@@ -14,6 +14,7 @@ from tasks.stats.failures import (
 from tasks.stats.ratios import Comparison, compare
 from tasks.stats.series import SERIES_COLUMNS, Series, split
 from tasks.stats.summaries import summaries_of
+from tasks.stats.throughput import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +67,7 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         run_id: the run's id.
         samples: its samples, the columns `REPORT_COLUMNS` at least; text may be dictionary-encoded.
     """
-    series = _in_suite_order(split(samples), record)
+    series = _in_suite_order(split(samples, _crews(record)), record)
     unmeasured = _cell_failures(record, samples)
     statuses = _statuses(record, series, unmeasured)
     failed_cells = {cell for cell, status in statuses.items() if status == "failed"}
@@ -84,6 +85,20 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         failures=tuple(failure_kinds(samples)),
         cell_failures=unmeasured,
     )
+
+
+def _crews(record: "RunRecord | None") -> dict[tuple[str, str], Crew]:
+    """Who measured every cell of the workloads that have cells of several clients, so that all are alike."""
+    cells = record.cells if record else ()
+    several = {cell.workload_id for cell in cells if "configuration.clients" in cell.parameters}
+    return {
+        (cell.workload_id, cell.config_id): Crew(
+            clients=int(cell.parameters.get("configuration.clients", "1")),
+            threads=int(cell.parameters.get("workload.concurrency", "1")),
+        )
+        for cell in cells
+        if cell.workload_id in several
+    }
 
 
 def _in_suite_order(series: list[Series], record: "RunRecord | None") -> tuple[Series, ...]:

@@ -6,10 +6,10 @@ from tasks.kernel.samples import BESIDES
 from tasks.reports import wording
 from tasks.reports.document import Section, Table, workload_anchor
 from tasks.reports.stage_tables import stage_tables
-from tasks.reports.transfer_table import TRANSFERS, transfer_table
+from tasks.reports.transfer_table import TRANSFERS, transfer_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tasks.reports.view import Report
     from tasks.stats.agreement import Agreement, Counts
@@ -38,12 +38,13 @@ def workload_section(report: "Report", workload_id: str) -> Section:
     for operation in dict.fromkeys(summary.operation for summary in mine):
         summaries = [summary for summary in mine if summary.operation == operation]
         tables += _operation_tables(report, workload_id, operation, summaries)
-    tables.append(transfer_table(mine, [one for one in report.series if one.workload_id == workload_id]))
+    tables += transfer_tables(mine, [one for one in report.series if one.workload_id == workload_id])
     agreement = next((one for one in report.agreements if one.workload_id == workload_id), None)
     return Section(
         heading=f"Workload {workload_id}",
         sentences=(
             *_threads(report, workload_id),
+            *_clients(report, workload_id),
             *_sentences(mine, agreement, whole_run=report.record is not None),
             *_stand_in(report, workload_id),
             *_cache_states(report, workload_id),
@@ -70,6 +71,26 @@ def _threads(report: "Report", workload_id: str) -> tuple[str, ...]:
         )
         for count in sorted(asked)
     )
+
+
+def _clients(report: "Report", workload_id: str) -> tuple[str, ...]:
+    """Whose blocks several clients did at the same time; nothing where one did."""
+    told = (
+        f"{cell.config_id}: {clients} clients at once, each a process with those threads"
+        f"{_how_they_were_together(cell.proof)}."
+        for cell in (report.record.cells if report.record else ())
+        if cell.workload_id == workload_id and (clients := cell.parameters.get("configuration.clients"))
+    )
+    return tuple(map(wording.printable, told))
+
+
+def _how_they_were_together(proof: "Mapping[str, str]") -> str:
+    """How many came to the end, how far apart they began, and who was late."""
+    told = [proof.get("clients", "")]
+    if within := proof.get("clients_began_within_ms"):
+        told.append(f"they began within {within} ms")
+    told.append(proof.get("late_clients", ""))
+    return "".join(f"; {part}" for part in told if part)
 
 
 def _operation_tables(

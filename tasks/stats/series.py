@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.kernel.samples import NULL, OPERATIONS, STAGES
-from tasks.stats.throughput import Together, moved_together
+from tasks.stats.throughput import Crew, Moved, Together, moved_by_clients, moved_by_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ class Series:
     cold: frozenset[bool | None]
     """The cache states that its samples claim; None is no claim."""
     together: Together | None
-    """None where one thread did it all."""
+    """None where one thread did it all, and no configuration of the workload has several clients."""
 
     @property
     def n(self) -> int:
@@ -93,19 +93,21 @@ class _Part(NamedTuple):
     errors: int
 
 
-def split(samples: "pa.Table") -> list[Series]:
+def split(samples: "pa.Table", crews: "Mapping[tuple[str, str], Crew] | None" = None) -> list[Series]:
     """Every series of a run or of a part of it, by workload, configuration and operation.
 
     Rows of cells that were skipped or failed as a whole belong to no series: see `failures`.
 
     Args:
         samples: the columns `SERIES_COLUMNS` at least; text may be dictionary-encoded.
+        crews: who measured, by workload and configuration: all cells of the workloads that have cells of
+            several clients.
     """
     # Arrow keeps what it needed for unpacking files: a tenth of all memory that a report takes.
     pa.default_memory_pool().release_unused()
     parts = _parts(samples)
     blocks = [column.astype(np.int32) for column in _shared_out(samples["block"], parts)]
-    together = _together(samples, parts)
+    together = _together(samples, parts, crews or {})
     cold = [np.unique(column).tolist() for column in _shared_out(samples["cold"], parts)]
     counts: list[dict[str, tuple[int, ...]]] = [{} for _ in parts]
     stage_ns: list[dict[str, NDArray[np.int64]]] = [{} for _ in parts]
@@ -135,19 +137,27 @@ def split(samples: "pa.Table") -> list[Series]:
     ]
 
 
-def _together(samples: "pa.Table", parts: list[_Part]) -> list[Together | None]:
+def _together(
+    samples: "pa.Table", parts: list[_Part], crews: "Mapping[tuple[str, str], Crew]"
+) -> list[Together | None]:
     """What the threads of each series moved together, in the order of the series."""
-    if not pc.max(samples["worker"]).as_py():
+    if not crews and not pc.max(samples["worker"]).as_py():
         return [None] * len(parts)  # mostly so: no memory for columns that tell nothing more
-    names = ("worker", "block", "started_us", "total_ns", "size_bytes")
-    whole = {name: _integers(samples[name]) for name in names}
-    whole["size_bytes"] = np.where(_booleans(pc.equal(samples["outcome"], "ok")), whole["size_bytes"], 0)
+    whole = Moved(*(_integers(samples[name]) for name in Moved._fields))
+    moved_bytes = np.where(_booleans(pc.equal(samples["outcome"], "ok")), whole.size_bytes, 0)
+    whole = whole._replace(size_bytes=moved_bytes)
+    warmup = _booleans(samples["warmup"])
     found: list[Together | None] = []
     for part in parts:
-        worker, *columns = (whole[name][part.every] for name in names)
-        threads = len(np.unique(worker))
-        several = threads > 1 and len(part.rows) > 0
-        found.append(Together(threads, moved_together(*columns)) if several else None)
+        crew = crews.get((part.key.workload_id, part.key.config_id))
+        if not len(part.rows):
+            found.append(None)
+        elif crew is not None:
+            found.append(moved_by_clients(whole.of(part.every[~warmup[part.every]]), crew))
+        else:
+            moved = whole.of(part.every)
+            threads = len(np.unique(moved.worker))
+            found.append(Together(threads, moved_by_threads(moved)) if threads > 1 else None)
     return found
 
 

@@ -12,12 +12,18 @@ from tasks.kernel.environment import machine
 from tasks.kernel.errors import LabelError, UnsupportedError
 from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import SampleColumns
+from tasks.kernel.start import CommonStart
 from tasks.venues.wire import BlockCost, BlockOutcome
 from tasks.workloads.registry import measure_workload
 
 
-def run_block(spec: BlockSpec) -> BlockOutcome:
-    """Connect, measure, verify, and tell how it ended; a wrong label or a lost client is an outcome too."""
+def run_block(spec: BlockSpec, start: CommonStart | None = None) -> BlockOutcome:
+    """Connect, measure, verify, and tell how it ended; a wrong label or a lost client is an outcome too.
+
+    Args:
+        spec: the block.
+        start: where this client waits, connected and warmed up, for others; None where it is the only one.
+    """
     samples = SampleColumns()
     cache_state = ""
     proof: dict[str, str] | None = None
@@ -27,7 +33,7 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
         with contextlib.closing(access):
             cache_state = _cache_state(spec, access)
             proof = access.proof()
-            loop = measure_workload(spec, access, samples)
+            loop = measure_workload(spec, access, samples, start)
             proof = access.proof()  # again: what it counts is of the whole block
     except UnsupportedError as reason:
         return BlockOutcome("skipped", samples, str(reason), proof, cache_state, machine())
@@ -38,7 +44,8 @@ def run_block(spec: BlockSpec) -> BlockOutcome:
     cost = BlockCost(timer_resolution_ns(), timed_nothing_ns(), loop)
     if loop.not_begun:
         samples.drop_unmeasured()
-        return BlockOutcome("failed", samples, _unfinished(spec, loop), proof, cache_state, machine(), cost)
+        why = (start.why_not if start is not None else "") or _unfinished(spec, loop)
+        return BlockOutcome("failed", samples, why, proof, cache_state, machine(), cost)
     return BlockOutcome("measured", samples, "", proof, cache_state, machine(), cost)
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from configs.errors import UserError
 
-WAIT_FOR_HOST_S = 3600.0
-"""How long a run waits for another one, by default."""
 _POLL_S = 0.5
 
 

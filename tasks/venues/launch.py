@@ -27,6 +27,10 @@ class Launch:
     """Waits until the server has worked off what it was sent: measuring has the machine for itself."""
     holds_host: bool = False
     """True: whoever started the run holds the host's lock already."""
+    is_shown: bool = True
+    """False: nobody can look into the Prefect server, so that nothing is made for its UI."""
+    retry_after_s: tuple[float, ...] = (5.0, 20.0, 60.0)
+    """How long to wait before each new attempt at preparing or publishing, where the cause may pass."""
 
 
 _LAUNCH: ContextVar[Launch | None] = ContextVar("launch", default=None)
@@ -34,7 +38,12 @@ _LAUNCH: ContextVar[Launch | None] = ContextVar("launch", default=None)
 
 def current_launch() -> Launch:
     """How the running flow was started."""
-    return _LAUNCH.get() or Launch()
+    return given_launch() or Launch()
+
+
+def given_launch() -> Launch | None:
+    """How the command that runs the flow in its own process started it; None where a deployment did."""
+    return _LAUNCH.get()
 
 
 @contextmanager

@@ -3,11 +3,16 @@
 A block that is merely slow ends by itself before that, with the samples that it has. One that hangs, or whose
 last operation takes more than the rest of its time, is killed, and what it had measured is lost with it. So
 is one in a lab that broke, in which a mount's reads can each take a minute to fail.
+
+Where several clients measure one block, each of them is started by this venue on its own host.
 """
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,19 +22,26 @@ from configs.block import BlockSpec
 from configs.workloads import BEGIN_WITHIN
 from tasks.kernel.leash import leashed
 from tasks.kernel.samples import SampleColumns
-from tasks.venues.wire import BlockOutcome, WireError, receive
+from tasks.venues.wire import BlockOutcome, StartSignal, WireError, receive
 
 _PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 _LAST_LINES = 5
 _LOOK_EVERY_S: Final = 10.0
 """How often it is asked within a block what is broken: seldom, since asking takes some of the machine."""
 
+Meet = Callable[[], StartSignal]
+"""Called once, in a thread, when a client is ready; returns when all clients may be told how to go on."""
+
 
 class LocalVenue:
     """Starts `tasks.venues.worker` with the environment that its clients need."""
 
     def __init__(
-        self, environment: Mapping[str, str], timeout_s: float, what_is_broken: Callable[[], str] = str
+        self,
+        environment: Mapping[str, str],
+        timeout_s: float,
+        what_is_broken: Callable[[], str] = str,
+        look_every_s: float | None = None,
     ) -> None:
         """Make one.
 
@@ -38,25 +50,26 @@ class LocalVenue:
             timeout_s: how long a block may take.
             what_is_broken: is asked before each block and now and then within; an answer that is not empty
                 ends the block, or keeps it from being measured.
+            look_every_s: how often that is within a block; None for seldom.
         """
         self._environment = {
             name: value for name, value in environment.items() if not name.startswith("PREFECT_")
         }
         self._timeout_s = timeout_s
         self._what_is_broken = what_is_broken
+        self._look_every_s = look_every_s or _LOOK_EVERY_S
 
-    def run(self, spec: BlockSpec) -> BlockOutcome:
-        """Measure one block; the death or a time-out of its process is an outcome, never an exception."""
+    def run(self, spec: BlockSpec, meet: Meet | None = None) -> BlockOutcome:
+        """Measure one block; the death or a time-out of its process is an outcome, never an exception.
+
+        Args:
+            spec: the block.
+            meet: how this client agrees with others when to begin; None where it is the only one. The time
+                that it waits for them is part of the time that the block may take.
+        """
         if problem := self._what_is_broken():
             return _failed(problem)
-        worker = subprocess.Popen(
-            leashed([sys.executable, "-m", "tasks.venues.worker"]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._environment,
-            cwd=_PROJECT_ROOT,
-        )
+        worker = self._start(meet)
         deadline_ns = time.perf_counter_ns() + int(self._timeout_s * BEGIN_WITHIN * 1e9)
         told = spec.model_copy(update={"deadline_ns": deadline_ns})
         try:
@@ -75,6 +88,27 @@ class LocalVenue:
         except WireError as error:
             return _failed(f"the measuring process answered wrongly: {error}; {_tail(printed)}")
 
+    def _start(self, meet: Meet | None) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "tasks.venues.worker"]
+        if meet is None:
+            return self._start_process(command)
+        ours, theirs = socket.socketpair()
+        with theirs:  # the process has its own copy, whose end is then seen
+            worker = self._start_process([*command, str(theirs.fileno())], theirs.fileno())
+        threading.Thread(target=_tell_when_to_begin, args=(ours, meet), daemon=True).start()
+        return worker
+
+    def _start_process(self, command: list[str], *kept_open: int) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            leashed(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            cwd=_PROJECT_ROOT,
+            pass_fds=kept_open,
+        )
+
     def _wait(self, worker: "subprocess.Popen[bytes]", told: bytes) -> tuple[bytes, bytes]:
         """What a worker writes until it ends."""
         deadline = time.monotonic() + self._timeout_s
@@ -82,13 +116,20 @@ class LocalVenue:
         while True:
             left_s = deadline - time.monotonic()
             try:
-                return worker.communicate(given, timeout=min(left_s, _LOOK_EVERY_S))
+                return worker.communicate(given, timeout=min(left_s, self._look_every_s))
             except subprocess.TimeoutExpired:
-                if left_s <= _LOOK_EVERY_S:
+                if left_s <= self._look_every_s:
                     raise
             given = None  # it has been sent, or goes on being sent
             if problem := self._what_is_broken():
                 raise _BrokenError(problem)
+
+
+def _tell_when_to_begin(channel: socket.socket, meet: Meet) -> None:
+    """Beside a process: once it is ready, tell it how to go on; over with the process at the latest."""
+    with channel, contextlib.suppress(OSError):
+        if channel.recv(1):
+            channel.sendall(meet().model_dump_json().encode() + b"\n")
 
 
 class _BrokenError(Exception):

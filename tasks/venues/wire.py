@@ -6,13 +6,16 @@
 
 Of a column in which nothing happened only the name is sent. Samples never pass through text, so nothing is
 rounded and nothing is taken from what a client printed.
+
+Where several clients measure one block, each process has a channel more: over it goes that it is ready, and
+back comes one line, a `StartSignal`.
 """
 
 import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Final, Literal
 
 from pydantic import Field
 
@@ -48,6 +51,19 @@ class BlockOutcome:
     cache_state: str = ""
     machine: Machine | None = None
     cost: BlockCost | None = None
+
+
+READY: Final = b"+"
+"""What a process says when it is connected, warmed up, and waits for the common start."""
+
+
+class StartSignal(Model):
+    """What a process is told that waits for the common start."""
+
+    start_us: int = 0
+    """The moment of the common start on the wall clock of its host, in microseconds since 1970."""
+    why_not: str = ""
+    """Why there is no start; empty where there is one."""
 
 
 class _Column(Model):

@@ -15,6 +15,7 @@ from configs.workloads import BlobWrite as BlobWriteConfig
 from tasks.access.protocol import AccessPath, Answer, Body, ObjectPath, Upload
 from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import Failure, SampleColumns
+from tasks.kernel.start import CommonStart
 from tasks.kernel.threads import measure_in_threads
 
 ANSWER_COLUMNS: Final = tuple(field.name for field in fields(Answer))
@@ -24,7 +25,9 @@ _DELETED_AT_ONCE: Final = 1000
 """What one request may delete; a mount deletes file by file."""
 
 
-def measure_reads(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
+def measure_reads(
+    spec: BlockSpec, access: ObjectPath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """One block of blob reads: each thread reads objects of its own, or all of them the single one."""
     if not isinstance(spec.cell.workload, BlobReadConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
@@ -34,11 +37,13 @@ def measure_reads(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -
         return BlobRead(access, spec.objects[thread::threads] or spec.objects, part)
 
     return measure_in_threads(
-        reads_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns
+        reads_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns, start=start
     )
 
 
-def measure_writes(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
+def measure_writes(
+    spec: BlockSpec, access: ObjectPath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """One block of blob writes; when its clock has stopped, the objects are looked up and removed."""
     if not isinstance(spec.cell.workload, BlobWriteConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
@@ -51,7 +56,13 @@ def measure_writes(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) 
 
     try:
         return measure_in_threads(
-            writes_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns
+            writes_of,
+            samples,
+            spec.iterations,
+            spec.warmup,
+            threads,
+            deadline_ns=spec.deadline_ns,
+            start=start,
         )
     finally:  # a loop that breaks off leaves rows too, and none counts that nobody has looked at
         verify_and_remove(spec, access, samples, size_bytes)

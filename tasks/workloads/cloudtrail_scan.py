@@ -21,18 +21,21 @@ from configs.workloads import CloudTrailScan
 from tasks.access.protocol import Answer, ObjectPath
 from tasks.kernel.loop import Clock, LoopCost, measure
 from tasks.kernel.samples import NULL, Failure, SampleColumns
+from tasks.kernel.start import CommonStart
 from tasks.workloads.blob import record_answer
 
 _FILE_STAGES: Final = ("read_ns", "gunzip_ns", "parse_ns")
 
 
-def measure_scans(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
+def measure_scans(
+    spec: BlockSpec, access: ObjectPath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """One block of scans over the whole dataset."""
     if not isinstance(spec.cell.workload, CloudTrailScan):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     kind = StagedScan if spec.cell.workload.staged else SimpleScan
     scans = kind(access, spec.read_prefix, spec.objects)
-    return measure(scans, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
+    return measure(scans, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns, start=start)
 
 
 class FileTimes(NamedTuple):

@@ -18,13 +18,16 @@ from configs.workloads import FileUpload as FileUploadConfig
 from tasks.access.protocol import FilePath, FileTransfer
 from tasks.kernel.loop import LoopCost, measure
 from tasks.kernel.samples import Failure, SampleColumns
+from tasks.kernel.start import CommonStart
 from tasks.workloads.blob import record_answer, verify_and_remove
 
 _MOST_START_UPS: Final = 3
 _CHUNK_BYTES: Final = 16 * 1024**2
 
 
-def measure_uploads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -> LoopCost:
+def measure_uploads(
+    spec: BlockSpec, access: FilePath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """One block of uploads; when its clock has stopped, the objects are looked up and removed."""
     if not isinstance(spec.cell.workload, FileUploadConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
@@ -35,7 +38,9 @@ def measure_uploads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -
     measure_start_ups(spec, access, samples)
     operation = FileUpload(access, spec.write_prefix, file, size_bytes)
     try:
-        return measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
+        return measure(
+            operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns, start=start
+        )
     finally:  # a loop that breaks off leaves rows too, and none counts that nobody has looked at
         wrong = _wrong_content(access, samples, sha256)
         verify_and_remove(spec, access, samples, size_bytes)
@@ -43,13 +48,17 @@ def measure_uploads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -
             samples.fail(row, failure)
 
 
-def measure_downloads(spec: BlockSpec, access: FilePath, samples: SampleColumns) -> LoopCost:
+def measure_downloads(
+    spec: BlockSpec, access: FilePath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """One block of downloads."""
     if not isinstance(spec.cell.workload, FileDownloadConfig):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     measure_start_ups(spec, access, samples)
     operation = FileDownload(access, spec.objects, scratch_of(spec), samples)
-    return measure(operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
+    return measure(
+        operation, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns, start=start
+    )
 
 
 def measure_start_ups(spec: BlockSpec, access: FilePath, samples: SampleColumns) -> None:

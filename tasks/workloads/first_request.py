@@ -7,15 +7,18 @@ from configs.workloads import FirstRequest
 from tasks.access.protocol import ObjectPath, RenewablePath
 from tasks.kernel.loop import LoopCost, measure
 from tasks.kernel.samples import SampleColumns
+from tasks.kernel.start import CommonStart
 from tasks.workloads.blob import BlobRead
 
 
-def measure_first_requests(spec: BlockSpec, access: ObjectPath, samples: SampleColumns) -> LoopCost:
+def measure_first_requests(
+    spec: BlockSpec, access: ObjectPath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """One block of reads, each by a client that has sent nothing before."""
     if not isinstance(spec.cell.workload, FirstRequest):
         raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
     reads = FirstRead(cast("RenewablePath", access), spec, samples)
-    return measure(reads, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns)
+    return measure(reads, samples, spec.iterations, spec.warmup, deadline_ns=spec.deadline_ns, start=start)
 
 
 class FirstRead(BlobRead):

@@ -7,6 +7,7 @@ from configs.block import BlockSpec
 from tasks.access.protocol import AccessPath
 from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import SampleColumns
+from tasks.kernel.start import CommonStart
 
 WORKLOADS: Final = {
     "blob_read": "tasks.workloads.blob:measure_reads",
@@ -21,11 +22,21 @@ WORKLOADS: Final = {
 }
 
 
-def measure_workload(spec: BlockSpec, access: AccessPath, samples: SampleColumns) -> LoopCost:
+def measure_workload(
+    spec: BlockSpec, access: AccessPath, samples: SampleColumns, start: CommonStart | None = None
+) -> LoopCost:
     """Do one block of a workload with a connected access path, and record every operation.
+
+    Args:
+        spec: the block.
+        access: the connected client.
+        samples: where every operation is recorded.
+        start: where to wait for the other clients that measure the same block; None where there is none. A
+            suite lets only workloads have some that take it.
 
     Raises:
         UnsupportedError: if the access path cannot do this workload, or not fairly.
     """
-    cost: LoopCost = pkgutil.resolve_name(WORKLOADS[spec.cell.workload.kind])(spec, access, samples)
+    measure = pkgutil.resolve_name(WORKLOADS[spec.cell.workload.kind])
+    cost: LoopCost = measure(spec, access, samples, **({} if start is None else {"start": start}))
     return cost

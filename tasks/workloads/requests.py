@@ -5,7 +5,7 @@ back to verify uploads are not in it. Of a file tree each file counts as one req
 files are moved in parts. `tests/workloads/test_requests.py` holds this against what clients really send.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from configs.access_paths import AccessPathConfig, AwsCli, MountIo, NoOp, S5cmd, TransferManager
@@ -62,13 +62,28 @@ class _Parts:
 
 
 def plan_cell(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None) -> CellPlan:
-    """Count what a cell would do.
+    """Count what a cell would do, all of its clients together.
 
     Args:
         suite: what the cell belongs to.
         cell: which one.
         dataset_size: objects and bytes of the dataset that it reads or uploads; None where not known yet.
     """
+    one, clients = _plan_client(suite, cell, dataset_size), cell.configuration.clients
+    counts = None if one.requests is None else asdict(one.requests)
+    return CellPlan(
+        cell,
+        operations=clients * one.operations,
+        requests=None
+        if counts is None
+        else RequestCounts(**{kind: clients * count for kind, count in counts.items()}),
+        bytes_read=None if one.bytes_read is None else clients * one.bytes_read,
+        bytes_written=clients * one.bytes_written,
+    )
+
+
+def _plan_client(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None) -> CellPlan:
+    """What one client of a cell would do."""
     workload = cell.workload
     operations = workload.iterations
     if cell.unsupported:

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+import flow_figures  # noqa: F401 - registers its figures
 import harness_figures  # noqa: F401 - registers its figures
 import run_figures  # noqa: F401 - registers its figures
 from figures import FIGURES, Figure

@@ -58,7 +58,7 @@ def test_a_mistake_in_a_suite_names_file_line_and_key(
 
 
 def test_a_suite_that_is_not_there_is_answered_with_those_that_ship(s3bench: Command) -> None:
-    assert "nightly: no such suite" in complaint(s3bench("run", "nightly"))
+    assert "weekly: no such suite" in complaint(s3bench("run", "weekly"))
 
 
 def test_a_configuration_that_is_not_there_is_answered_with_those_that_are(s3bench: Command) -> None:
@@ -174,3 +174,15 @@ def test_a_run_that_is_interrupted_while_it_waits_says_that_nothing_was_measured
         _, errors = process.communicate(timeout=40)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "s3bench: interrupted: nothing was measured"
+
+
+def test_a_busy_host_is_refused_where_that_is_asked_for(
+    s3bench: Command, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("S3BENCH_LOCK", environment["S3BENCH_LOCK"])
+    with host_lock("a test that measures", 0.0, str):
+        said = complaint(s3bench("run", "small.yaml", "--when-busy", "refuse"))
+    assert "a test that measures is measuring on this host" in said
+    assert "wait_at_most_minutes: Input should be greater" in complaint(
+        s3bench("run", "small.yaml", "--wait-minutes", "0")
+    )

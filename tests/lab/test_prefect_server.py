@@ -1,6 +1,7 @@
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +13,13 @@ import psutil
 import pytest
 
 from configs.errors import UserError
-from tasks.lab.prefect_server import PrefectServer, private_prefect_server
+from tasks.lab.prefect_server import (
+    PrefectServer,
+    ServerNotReadyError,
+    private_prefect_server,
+    refuse_taken,
+    running_server,
+)
 from tasks.lab.processes import ProcessRef, wait_until_quiet
 
 HOLDER = """
@@ -178,3 +185,41 @@ def test_waiting_for_a_process_that_has_ended_says_so() -> None:
         pass
     with pytest.raises(UserError, match="has ended"):
         wait_until_quiet(gone.pid, cpu_share_below=0.1, timeout_s=1)
+
+
+def test_the_log_of_the_server_before_stays_beside_the_new_one_and_a_message_shows_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails = tmp_path / "python"
+    fails.write_text(
+        "#!/bin/sh\nprintf 'Traceback (most recent call last):\\n  File \"x.py\", line 1\\n    f()\\n'\n"
+        "echo 'ValueError: the database is not there'; exit 3\n"
+    )
+    fails.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fails))
+    monkeypatch.setattr("tasks.lab.prefect_server.leashed", lambda command: command)
+    home = tmp_path / "home" / "prefect"
+    home.mkdir(parents=True)
+    (home / "server.log").write_text("of the one before")
+    with pytest.raises(ServerNotReadyError) as refused, private_prefect_server(home.parent):
+        pass
+    assert "ended with status 3" in str(refused.value)
+    assert str(refused.value).endswith(
+        f"The end of {home}/server.log:\nValueError: the database is not there"
+    )
+    assert (home / "server.old.log").read_text() == "of the one before"
+
+
+def test_a_port_on_which_something_listens_is_refused(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(UserError, match=f"something listens on port {port}"):
+            refuse_taken(port)
+        with (
+            pytest.raises(UserError, match=f"something listens on port {port}"),
+            running_server(tmp_path / "prefect", port, os.environ),
+        ):
+            pass
+    refuse_taken(port)

@@ -98,7 +98,7 @@ class SoakHost:
             "flow_runs",
             {
                 "flows": {"name": {"any_": ["benchmark"]}},
-                "flow_runs": {"state": {"type": {"any_": states}}, "parent_flow_run_id": {"is_null_": True}},
+                "flow_runs": {"state": {"type": {"any_": states}}},
                 "sort": "START_TIME_DESC",
                 "limit": 50,
             },

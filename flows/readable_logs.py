@@ -1,0 +1,39 @@
+"""Makes the lines that Prefect writes into the log of a flow run readable.
+
+They show no object's inside, and no traceback where the message tells what to do.
+"""
+
+import logging
+import re
+from typing import Final
+
+from configs.errors import UserError
+
+_LOGGERS: Final = ("prefect.flow_runs", "prefect.task_runs")
+_FINISHED: Final = re.compile(r"(Finished in state \w+)\(.*\)", re.DOTALL)
+
+
+class _Readable(logging.Filter):
+    """Changes lines, and drops those that repeat a refusal: the flow tells it once."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is kept."""
+        if record.exc_info and isinstance(record.exc_info[1], UserError):
+            return False
+        if isinstance(record.args, tuple) and any(isinstance(one, Exception) for one in record.args):
+            record.msg = str(record.msg).replace("%r", "%s")
+        record.msg, finished = _FINISHED.subn(r"\1", str(record.msg))
+        if finished:  # what failed has a line of its own
+            record.levelno, record.levelname = logging.INFO, "INFO"
+        if name := getattr(record, "task_run_name", None):  # the UI shows no name beside the line
+            record.msg = f"{name}: {record.msg[:1].lower()}{record.msg[1:]}"
+        return True
+
+
+_READABLE: Final = _Readable()
+
+
+def make_logs_readable() -> None:
+    """From now on, in this process; harmless when called again."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_READABLE)

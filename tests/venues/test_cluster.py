@@ -1,0 +1,36 @@
+"""Which workers of a Dask cluster run clients, and how far their hosts' clocks are from ours."""
+
+import pytest
+
+from tasks.venues.cluster import Clock, clock_of, places
+
+
+def workers(**hosts: int) -> dict[str, dict[str, object]]:
+    """Two workers on each host, with so many threads each."""
+    return {
+        f"tcp://{host}:{port}": {"host": host, "nthreads": threads}
+        for host, threads in hosts.items()
+        for port in (1, 2)
+    }
+
+
+def test_clients_are_spread_over_hosts_first_then_over_workers_then_over_threads() -> None:
+    cluster = workers(a=2, b=1)
+    assert places(cluster, 2) == ["tcp://a:1", "tcp://b:1"]
+    assert places(cluster, 4) == ["tcp://a:1", "tcp://b:1", "tcp://a:2", "tcp://b:2"]
+    assert places(cluster, 6) == [*places(cluster, 4), "tcp://a:1", "tcp://a:2"]
+
+
+def test_there_are_no_more_places_than_threads() -> None:
+    assert len(places(workers(a=2, b=1), 256)) == 6
+    assert places({}, 2) == []
+
+
+def test_a_clock_is_only_surely_apart_by_what_asking_cannot_explain() -> None:
+    """Asked at 1000 ms, answered at 1004 ms: the other clock was read in between, at 1002 ± 2 ms."""
+    ahead = clock_of(1_000_000_000, 1_842_000_000, 1_004_000_000)
+    assert (ahead.ahead_ms, ahead.within_ms) == pytest.approx((840.0, 2.0))
+    assert ahead.surely_apart_ms == pytest.approx(838.0)
+    behind = clock_of(1_000_000_000, 902_000_000, 1_004_000_000)
+    assert (behind.ahead_ms, behind.surely_apart_ms) == pytest.approx((-100.0, 98.0))
+    assert Clock(ahead_ms=1.5, within_ms=2.0).surely_apart_ms == 0.0
