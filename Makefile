@@ -58,8 +58,8 @@ lock:  ## Resolve the dependencies anew (needs uv)
 			pyproject.toml $$groups -o requirements/$$name.txt || exit 1; \
 	done
 
-clean:  ## Stop the lab and remove everything that was made here, results excepted
-	-[ -x $(BIN)/s3bench ] && $(BIN)/s3bench lab down
+clean:  ## Stop the lab and remove everything that was made here, results and the served runs in .serve excepted
+	[ ! -x $(BIN)/s3bench ] || $(BIN)/s3bench lab down
 	rm -rf $(VENV) .lab .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The mark comes last: a half-made environment, of a full disk or a kill, is made again.

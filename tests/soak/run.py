@@ -55,7 +55,7 @@ def _of_samples(host: SoakHost, rounds: list[Round]) -> list[str]:
     wrong = (
         [f"complete runs have unlike numbers of samples: {counts}"] if len(set(counts.values())) > 1 else []
     )
-    completed = sum(each.state == "COMPLETED" for each in rounds)
+    completed = sum(each.state == "Completed" for each in rounds)
     if len(counts) != completed:
         wrong.append(f"{completed} runs were completed, {len(counts)} are complete in the store")
     return wrong

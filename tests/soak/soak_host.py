@@ -13,6 +13,7 @@ import duckdb
 import httpx
 import psutil
 
+from configs.errors import UserError
 from tasks.lab.prefect_server import free_port
 from tasks.venues.host_lock import host_lock
 
@@ -26,6 +27,8 @@ class SoakHost:
 
     def __init__(self, folder: Path, *, every_minutes: int) -> None:
         self.folder = folder
+        self.last_run_id = ""
+        """The newest run that has been looked at."""
         self.port = free_port()
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PREFECT_"))
@@ -141,7 +144,7 @@ class SoakHost:
         (found,) = (
             process
             for process in self.serve_process().children()
-            if "spawn_main" in " ".join(process.cmdline())
+            if "prefect.engine" in " ".join(process.cmdline())
         )
         return found
 
@@ -157,6 +160,15 @@ class SoakHost:
         )
         ((blocks,),) = duckdb.connect().execute(sql, [self._samples, run_id]).fetchall()
         return int(blocks)
+
+    def rows_doubled(self, run_id: str) -> int:
+        """How many rows of a run are there more than once."""
+        sql = (
+            "SELECT count(*) - count(DISTINCT (config_id, workload_id, operation, block, worker, seq, "
+            "object_key, started_us)) FROM read_parquet(?, union_by_name = true) WHERE run_id = ?"
+        )
+        ((rows,),) = duckdb.connect().execute(sql, [self._samples, run_id]).fetchall()
+        return int(rows)
 
     def newest_run_id(self) -> str:
         """The id of the newest run of which something is stored."""
@@ -185,6 +197,8 @@ class SoakHost:
         mounts = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
         left += [f"a mount is left: {line}" for line in mounts if str(self.folder) in line]
         os.environ["S3BENCH_LOCK"] = self.environment["S3BENCH_LOCK"]
-        with host_lock("the soak", 0, print):
-            pass
-        return left
+        try:
+            with host_lock("the soak", 0, print):
+                return left
+        except UserError as error:
+            return [*left, f"the host's lock is held: {error}"]

@@ -20,14 +20,15 @@ RUN_WITHIN_S = 420
 KNOWN_WITHIN_S = 120
 """After a kill: a run's state is final, and what it started is gone."""
 EXPECTED = {
-    None: {"COMPLETED"},
-    "server": {"COMPLETED", "CRASHED"},
-    "everything": {"CRASHED"},
-    "flow": {"CRASHED"},
-    "serve": {"CRASHED"},
-    "cancel": {"CANCELLED"},
-    "terminate": {"CRASHED"},
+    None: {"Completed"},
+    "server": {"Completed", "Crashed"},
+    "everything": {"Crashed"},
+    "flow": {"Crashed"},
+    "serve": {"Crashed"},
+    "cancel": {"Cancelled"},
+    "terminate": {"Crashed"},
 }
+"""By name: a run whose cells failed, or that was skipped, is of the type COMPLETED as well."""
 
 
 @dataclass
@@ -82,7 +83,7 @@ def run_round(host: SoakHost, number: int, kill: str | None) -> Round:
         this.blocks_seen = host.blocks_journalled()
         _kill(host, kill, run_id)
     limit_s = RUN_WITHIN_S if kill in {None, "server"} else KNOWN_WITHIN_S
-    _wait_for(lambda: _state(host, run_id) in FINAL, limit_s)
+    _wait_for(lambda: _state(host, run_id, "state_type") in FINAL, limit_s)
     this.state, this.seconds = _state(host, run_id), time.monotonic() - began
     if this.state not in EXPECTED[kill]:
         this.problems.append(f"its state is {this.state} after {limit_s} s")
@@ -98,8 +99,8 @@ def _begun(host: SoakHost, before: set[object]) -> str | None:
     return str(running[0]["id"]) if running else None
 
 
-def _state(host: SoakHost, run_id: str) -> str:
-    (state,) = (str(run["state_type"]) for run in host.flow_runs() if run["id"] == run_id)
+def _state(host: SoakHost, run_id: str, which: str = "state_name") -> str:
+    (state,) = (str(run[which]) for run in host.flow_runs() if run["id"] == run_id)
     return state
 
 
@@ -123,7 +124,7 @@ def _kill(host: SoakHost, kill: str, run_id: str) -> None:
 
 def _what_goes_on(before_kill: list[psutil.Process]) -> list[str]:
     """Of a killed run, what still runs: its own process, those that measure, the lab's."""
-    run_s_own = ("spawn_main", "tasks.venues.worker", "tasks.lab.aws_proxy", "rclone")
+    run_s_own = ("prefect.engine", "tasks.venues.worker", "tasks.lab.aws_proxy", "rclone")
 
     def left() -> list[psutil.Process]:
         alive = [process for process in before_kill if process.is_running()]
@@ -145,7 +146,14 @@ def _look(host: SoakHost, this: Round) -> None:
     """What the store and the server look like after a round."""
     if this.kill not in {None, "server"}:
         _wait_for(lambda: host.blocks_journalled() == 0, KNOWN_WITHIN_S)
-    this.blocks_stored = host.blocks_stored(host.newest_run_id())
+    run_id = host.newest_run_id()
+    if run_id == host.last_run_id:
+        this.problems.append("nothing of it is in the store")
+        return
+    host.last_run_id = run_id
+    this.blocks_stored = host.blocks_stored(run_id)
+    if doubled := host.rows_doubled(run_id):
+        this.problems.append(f"{doubled} rows are there twice")
     if this.blocks_stored < this.blocks_seen:
         this.problems.append(f"{this.blocks_seen} blocks had ended, {this.blocks_stored} are stored")
     with contextlib.suppress(psutil.Error, FileNotFoundError):
