@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from configs import lab_buckets
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, FileTree
 from configs.targets import MUST_BE_GIVEN, BucketTarget, DirectoryBucketTarget, MountTarget
 from configs.workloads import (
@@ -56,6 +57,9 @@ def _target_problems(suite: "Suite") -> Iterator[Problem]:
         elif suite.lab is True and not isinstance(target, BucketTarget):
             message = f"the plain lab has no {target.kind}: write lab: aws-shaped"
             yield Problem((*place, "kind"), message)
+        elif suite.lab and target.bucket not in lab_buckets.ALL:
+            message = f"the lab has no bucket {target.bucket}: it has {', '.join(lab_buckets.ALL)}"
+            yield Problem((*place, "bucket"), message)
         if not suite.lab and target.kind in MUST_BE_GIVEN:
             key, message = MUST_BE_GIVEN[target.kind]
             if getattr(target, key) is None:
@@ -125,8 +129,7 @@ def _client_problems(
     """What several clients cannot do at the same time, or lack objects for."""
     clients = configuration.clients
     for name, workload in suite.workloads.items() if clients > 1 else ():
-        wanted = configuration.workloads
-        if not (configuration.can_do(workload) if wanted is None else name in wanted):
+        if not _does(configuration, name, workload):
             continue
         if isinstance(workload, TreeUpload | TreeDownload | SyncLag):
             what = "a lag" if isinstance(workload, SyncLag) else "a whole tree"
@@ -181,6 +184,42 @@ def _repeat_problems(suite: "Suite", place: tuple[str, ...], workload: WorkloadC
             f"their first operation counts: give 0, or at least {parts}"
         )
         yield Problem((*place, "warmup"), message)
+    elif workload.warmup and _has_several_clients(suite, place[-1]) and _warms_up_only(suite, workload):
+        message = (
+            f"{workload.iterations} operations with {workload.warmup} warm-ups among them leave some of the "
+            f"{parts} parts of a run without one that counts, and clients begin together with the first one "
+            f"of each thread: give at least {workload.warmup + parts} iterations"
+        )
+        yield Problem((*place, "iterations"), message)
+
+
+def _has_several_clients(suite: "Suite", workload_id: str) -> bool:
+    return any(
+        configuration.clients > 1 and _does(configuration, workload_id, suite.workloads[workload_id])
+        for configuration in suite.configurations.values()
+    )
+
+
+def _does(configuration: "Configuration", workload_id: str, workload: WorkloadConfig | LeftOut) -> bool:
+    wanted = configuration.workloads
+    return configuration.can_do(workload) if wanted is None else workload_id in wanted
+
+
+def _warms_up_only(suite: "Suite", workload: WorkloadConfig) -> bool:
+    """Whether a thread of a block has nothing but warm-ups to do."""
+    of_blocks = set(
+        zip(_shares(workload.iterations, suite.blocks), _shares(workload.warmup, suite.blocks), strict=True)
+    )
+    return any(
+        count <= warmups
+        for of_block in of_blocks
+        for count, warmups in zip(*(_shares(total, workload.concurrency) for total in of_block), strict=True)
+    )
+
+
+def _shares(total: int, parts: int) -> list[int]:
+    """How many of `total` fall to each of its parts, as blocks and threads share them out."""
+    return [total // parts + (part < total % parts) for part in range(parts)]
 
 
 def _time_problems(suite: "Suite", place: tuple[str, ...], workload: SyncLag) -> Iterator[Problem]:

@@ -77,7 +77,7 @@ def suite_path(name_or_path: str) -> Path:
     path = Path(name_or_path)
     if not _is_file(path):
         names = ", ".join(known_suites())
-        message = f"{name_or_path}: no such suite; give the path of a YAML file, or one that ships: {names}"
+        message = f"{name_or_path}: no such suite; give the path of a YAML file, or a name: {names}"
         raise UserError(message)
     return path
 

@@ -45,8 +45,14 @@ class Manifest(Model):
     fingerprint: str
     """Of the configuration and, for copied logs, of the source's listing: unlike means prepare again."""
     seed: int | None
+    """None for copies of what somebody else has made."""
     objects: tuple[DatasetObject, ...]
     left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether its objects cannot be generated again: what they were copied from may be gone."""
+        return self.seed is None
 
     @property
     def size_bytes(self) -> int:

@@ -4,12 +4,30 @@ One model for each flow, whose fields are drawn in the order of their positions.
 schema and are looked at again when the suite is loaded: the command line also takes the path of a file.
 """
 
-from typing import Annotated, Any, Literal
+import os
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from configs.base import Identifier, Model, Seed
 from configs.choices import known_configurations, known_suites
+
+
+def _of_operator(name: str, default: str) -> Callable[[], str]:
+    """What the operator of this process has set, so that a run by hand need not name it again."""
+    return lambda: os.environ.get(name) or default
+
+
+def _shown_default(default: Callable[[], str], position: int) -> Callable[[dict[str, Any]], None]:
+    """Show it in the form too, where pydantic leaves out what is made."""
+    return lambda schema: schema.update(position=position, default=default())
+
+
+_RESULTS: Final = _of_operator("S3BENCH_RESULTS", "results")
+_LAB: Final = _of_operator("S3BENCH_LAB", ".lab")
+_CRON: Final = _of_operator("S3BENCH_NIGHTLY_CRON", "30 2 * * *")
+_TIMEZONE: Final = _of_operator("S3BENCH_TIMEZONE", "UTC")
 
 Results = Annotated[
     str,
@@ -17,7 +35,7 @@ Results = Annotated[
         min_length=1,
         title="Results",
         description="Folder or s3://BUCKET/PREFIX that the Parquet files lie in",
-        json_schema_extra={"position": 20},
+        json_schema_extra=_shown_default(_RESULTS, 20),
     ),
 ]
 
@@ -100,9 +118,9 @@ class SuiteParameters(Model):
             min_length=1,
             title="Lab folder",
             description="Where the local lab lives, for suites that use it",
-            json_schema_extra={"position": 80},
+            json_schema_extra=_shown_default(_LAB, 80),
         ),
-    ] = ".lab"
+    ] = Field(default_factory=_LAB)
     when_busy: Annotated[
         Literal["wait", "refuse"],
         Field(
@@ -135,7 +153,7 @@ class PrepareParameters(SuiteParameters):
 class BenchmarkParameters(SuiteParameters):
     """What one run measures, and where its results go."""
 
-    results: Results = "results"
+    results: Results = Field(default_factory=_RESULTS)
     seed: Annotated[
         Seed | None,
         Field(
@@ -159,7 +177,7 @@ class BenchmarkParameters(SuiteParameters):
 class CompareParameters(Model):
     """Which results to look back over."""
 
-    results: Results = "results"
+    results: Results = Field(default_factory=_RESULTS)
     schedule: Annotated[
         Identifier,
         Field(
@@ -174,18 +192,18 @@ class CompareParameters(Model):
             min_length=9,
             title="Schedule of the nights",
             description="Five fields of cron: when a run should have been",
-            json_schema_extra={"position": 22},
+            json_schema_extra=_shown_default(_CRON, 22),
         ),
-    ] = "30 2 * * *"
+    ] = Field(default_factory=_CRON)
     timezone: Annotated[
         str,
         Field(
             min_length=1,
             title="Time zone of that schedule",
             description="An IANA name, such as UTC or Europe/Berlin",
-            json_schema_extra={"position": 23},
+            json_schema_extra=_shown_default(_TIMEZONE, 23),
         ),
-    ] = "UTC"
+    ] = Field(default_factory=_TIMEZONE)
     nights: Annotated[
         int,
         Field(
@@ -202,7 +220,7 @@ class CompareParameters(Model):
 class HousekeepingParameters(SuiteParameters):
     """What to tidy: finished months of results, and datasets that no suite uses any more."""
 
-    results: Results = "results"
+    results: Results = Field(default_factory=_RESULTS)
     compact_after_days: Annotated[
         int,
         Field(
@@ -217,7 +235,8 @@ class HousekeepingParameters(SuiteParameters):
         Literal["leave", "list", "remove"],
         Field(
             title="Datasets that are no longer used",
-            description="Of the suite's own targets: those of other suites and of older settings",
+            description="Of the suite's own targets: those of other suites and of older settings; copied "
+            "logs are listed, never removed",
             json_schema_extra={"position": 31},
         ),
     ] = "list"

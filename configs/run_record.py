@@ -110,7 +110,7 @@ class Timing(Model):
     """For another measurement on this host to end."""
     measure_ms: NonNegativeInt
     wall_ms: NonNegativeInt
-    """From the command's first step to the record being written."""
+    """From the command's first step until the run is recorded."""
 
     @property
     def orchestration_ms(self) -> int:

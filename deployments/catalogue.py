@@ -6,9 +6,9 @@ Prefect 3.9), so that the nightly run and those by hand are runs of the same one
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from configs.base import Model
+from configs.choices import refuse_missing_suites
 from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import (
@@ -36,6 +37,12 @@ WORK_POOLS: Final = {"s3bench-host": "-on-host", "s3bench-ecs": "-on-ecs"}
 """Of a shared server: what the names of their deployments have after the name of the flow."""
 
 _FIELDS_OF_CRON: Final = 5
+_RUN_S: Final = 2 * 3600
+"""For a night's run; one of these hours is for the night on which clocks are set."""
+_FROM: Final = datetime(2024, 1, 1, tzinfo=UTC)
+_FOR: Final = timedelta(days=4 * 365 + 1)
+_OCCURRENCES: Final = 3000
+"""At most: of a schedule that comes more often than nightly no pause is long."""
 
 
 def _cron(text: str) -> str:
@@ -64,6 +71,25 @@ def _timezone(name: str) -> str:
             "timezone", "no such time zone: give an IANA name, such as UTC or Europe/Berlin"
         ) from error
     return name
+
+
+def _nights_apart_s(settings: dict[str, Any]) -> int:
+    """The longest that `nightly_cron` pauses, with the lateness that a night may have, and its run."""
+    cron = settings.get("nightly_cron", "30 2 * * *")  # none where it is refused
+    late_minutes: int = BenchmarkParameters.model_fields["skip_when_late_minutes"].default
+    return _longest_pause_s(cron) + 60 * late_minutes + _RUN_S
+
+
+def _longest_pause_s(cron: str) -> int:
+    """Over all years from one leap year to the next, so that it is the same whenever it is asked for."""
+    previous, longest = None, timedelta()
+    for due, _ in zip(CronSim(cron, _FROM), range(_OCCURRENCES), strict=False):
+        if previous is not None:
+            longest = max(longest, due - previous)
+            if due >= _FROM + _FOR:
+                break
+        previous = due
+    return int(longest.total_seconds())
 
 
 Cron = Annotated[str, AfterValidator(_cron)]
@@ -97,7 +123,7 @@ class Operation(BaseSettings):
     """The work pool of a shared server that `deployments.worker` works for."""
     home: Path = Path()
     """Where the project lies on the hosts of that pool: what `deployments/prefect.yaml` makes of it."""
-    nights_apart_s: Annotated[int, Field(ge=1)] = 26 * 3600
+    nights_apart_s: Annotated[int, Field(ge=1)] = Field(default_factory=_nights_apart_s)
     """An alarm is raised where no night has been completed for this long."""
 
 
@@ -153,8 +179,16 @@ def refuse_unknown_suite(operation: Operation) -> None:
     """Find a mistake in the nightly suite while somebody is there to see it.
 
     Raises:
-        UserError: there is no such suite, or it has no such targets.
+        UserError: there is no such suite, it has no such targets, or the folder of suites is missing.
     """
+    refuse_missing_suites()
+    if operation.nightly_in_lab and operation.nightly_targets:
+        message = (
+            f"S3BENCH_NIGHTLY_TARGETS={operation.nightly_targets}: so is S3BENCH_NIGHTLY_IN_LAB set (true by "
+            "default): the lab would be measured under the names of those targets: set "
+            "S3BENCH_NIGHTLY_IN_LAB=false, or unset S3BENCH_NIGHTLY_TARGETS"
+        )
+        raise UserError(message)
     try:
         suite_of(nightly_parameters(operation))
     except UserError as error:

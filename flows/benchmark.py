@@ -8,11 +8,13 @@ import dataclasses
 import os
 import secrets
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
+from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
 from configs.run_record import Night, RunIdentity, RunRecord, dt_of
@@ -22,17 +24,17 @@ from flows.lateness import skipped_stale, this_night
 from flows.parent_watch import watch_parent
 from flows.prepare_datasets import prepare_all
 from flows.quiet import keep_prefect_still
-from flows.run_events import tell_of_completed_night, tell_of_failed_cell
+from flows.run_events import tell_of_completed_night, tell_of_failed_cell, told_patiently
 from flows.run_names import name_of_benchmark, seed_of
 from flows.run_reporter import reported
 from tasks.measure import measure
 from tasks.patience import patient
 from tasks.prepare import find_obstacles, prepare_tree
-from tasks.publish import publish
-from tasks.record import record
+from tasks.publish import publish, show_artifact
+from tasks.record import Circumstances, record
 from tasks.reports.plan_table import cost_lines
 from tasks.results.store import Store, open_store
-from tasks.venues.accounting import suite_sha256
+from tasks.venues.accounting import environment, suite_sha256
 from tasks.venues.guard import guarded
 from tasks.venues.host_lock import host_lock
 from tasks.venues.launch import Launch
@@ -71,12 +73,32 @@ def _run(parameters: BenchmarkParameters) -> State[str]:
         lab = Path(parameters.lab_folder) if suite.lab else None
         held.enter_context(guarded(lab, launch.reporter.note, holds_host=True))
         run = _measured(parameters, suite, store, launch, night)
-        patient(publish, launch)(store, run.run_id, launch)
-        for cell in run.failed_cells:
-            tell_of_failed_cell(run.run_id, cell)
-        if night is not None:
-            tell_of_completed_night(night, run.run_id, len(run.failed_cells))
+        _tell_of(run, night, launch)  # first: no report that fails may keep an alarm from somebody
+        _show(run, store, launch)
     return ending_of(run)
+
+
+def _show(run: RunRecord, store: Store, launch: Launch) -> None:
+    """Page and artifacts; the run is stored, so that whatever keeps them away has lost nothing of it."""
+    try:
+        for shown in patient(publish, launch)(store, run.run_id, launch):
+            patient(show_artifact, launch)(shown)
+    except (UserError, OSError) as error:
+        command = f"s3bench report --results {store.location} --run {run.run_id}"
+        message = (
+            f"run {run.run_id} is measured and stored, but its page is missing: {error}: "
+            f"`{command}` shows the run"
+        )
+        raise UserError(message) from error
+
+
+def _tell_of(run: RunRecord, night: Night | None, launch: Launch) -> None:
+    """What alarms wait for, patiently: nothing is measured any more."""
+    to_tell = [partial(tell_of_failed_cell, run.run_id, cell) for cell in run.failed_cells]
+    if night is not None:
+        to_tell.append(partial(tell_of_completed_night, night, run.run_id, len(run.failed_cells)))
+    if untold := told_patiently(to_tell, launch.retry_after_s):
+        launch.reporter.note(f"the Prefect server did not take {untold} of {len(to_tell)} events of this run")
 
 
 def _measured(
@@ -106,4 +128,7 @@ def _measured(
         obstacles = patient(find_obstacles, launch)(plan, place, launch)
         plan = dataclasses.replace(plan, obstacles=obstacles)
         measurements = measure(plan, place, store, launch)
-        return record(plan, store, measurements, started_at, launch, night)
+        circumstances = Circumstances(
+            started_at, datetime.now(UTC), launch.stopwatch.timing(), environment(measurements)
+        )
+        return patient(record, launch)(plan, store, measurements, circumstances, night)

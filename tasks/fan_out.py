@@ -24,12 +24,12 @@ from prefect.states import Crashed
 from configs.block import BlockSpec
 from configs.suite import Suite
 from tasks.kernel.samples import SampleColumns
-from tasks.venues.client import Order, measure_as_client
+from tasks.venues.client import Order, measure_as_client, refused
 from tasks.venues.launch import Launch
 from tasks.venues.local import LocalVenue
 from tasks.venues.places import Place
 from tasks.venues.session import SessionPlan, Venue
-from tasks.venues.wire import BlockOutcome, StartSignal
+from tasks.venues.wire import BlockOutcome
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -44,17 +44,16 @@ _SENT_WITHIN_S: Final = 3.0
 @task(cache_policy=NO_CACHE, persist_result=False, retries=0, task_run_name="{order.name}")
 def measure_client(order: Order) -> bytes:
     """Measure one client's part of a block where this task runs; returns its outcome in the wire format."""
-    from tasks.venues.cluster import is_given_up, meeting_of  # noqa: PLC0415 - loads Dask
+    from tasks.venues.cluster import is_given_up  # noqa: PLC0415 - loads Dask
+    from tasks.venues.meeting import ClientsMeeting  # noqa: PLC0415 - as above
 
-    meet = meeting_of(order.meeting, order.number, order.timeout_s)
-
-    def meet_in_silence() -> StartSignal:
-        # What is to be told of this task's start is sent now, which ends the threads that send it.
-        EventsWorker.drain_all(timeout=_SENT_WITHIN_S)
-        APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
-        return meet()
-
-    return measure_as_client(order, meet_in_silence, is_given_up)
+    meeting = ClientsMeeting(order.meeting, order.number, order.timeout_s)
+    # What is to be told of this task's start is sent now, which ends the threads that send it.
+    EventsWorker.drain_all(timeout=_SENT_WITHIN_S)
+    APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
+    if not meeting.arrive():
+        return refused()
+    return measure_as_client(order, meeting, is_given_up)
 
 
 @contextlib.contextmanager

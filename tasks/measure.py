@@ -78,6 +78,7 @@ def _store_cell(store: Store, plan: SessionPlan, journal: Journal, measurement: 
         blocks=measurement.blocks,
         status=measurement.status,
         reason=measurement.reason,
+        error=measurement.error,
     )
     measurement.stored_as = store_cell(store, plan.run, cell)
     journal.forget(cell.config_id, cell.workload_id)

@@ -1,7 +1,10 @@
-"""Task: show what a run found: the HTML report beside the Parquet, and the artifacts of the Prefect UI.
+"""Tasks: show what a run found: the HTML report beside the Parquet, and the artifacts of the Prefect UI.
 
-The keys of the artifacts are the same for every run, so that the UI shows their history.
+The keys of the artifacts are the same for every run, so that the UI shows their history. Each is made by a
+task of its own, since a server makes another one of what it is sent again.
 """
+
+from dataclasses import dataclass
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -16,27 +19,46 @@ from tasks.results.store import Store
 from tasks.venues.launch import Launch
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An artifact that is still to be made."""
+
+    key: str
+    description: str
+    content: str | list[dict[str, str]]
+    """Markdown, or the rows of a table."""
+
+
 @task(task_run_name="publish", cache_policy=NO_CACHE, persist_result=False)
-def publish(store: Store, run_id: str, launch: Launch) -> str:
-    """Write the report of a stored run and return the name under which it lies in the store."""
+def publish(store: Store, run_id: str, launch: Launch) -> tuple[Shown, ...]:
+    """Write the report of a stored run, and return what else of it is to be shown."""
     run = read_run(store, run_id)
     report = build_report(run.record, run.run_id, run.samples(REPORT_COLUMNS))
     drawn = all_pictures(report)
     name = f"reports/{run_id}.html"
     store.put(name, render_html(report, drawn).encode(), replace=True)
-    if launch.is_shown:
-        create_markdown_artifact(
-            key="s3bench-summary", markdown=summary_markdown(report, drawn), description=f"Run {run_id}"
-        )
-        create_markdown_artifact(
-            key="s3bench-files",
-            markdown=files_markdown(store.location, run_id, name),
-            description=f"Where the files of run {run_id} lie",
-        )
-        unmeasured = unmeasured_rows(report)
-        create_table_artifact(
-            key="s3bench-skipped",
-            table=unmeasured,
-            description=f"Run {run_id}: {len(unmeasured)} cells were skipped or failed",
-        )
-    return name
+    if not launch.is_shown:
+        return ()
+    unmeasured = unmeasured_rows(report)
+    return (
+        Shown("s3bench-summary", f"Run {run_id}", summary_markdown(report, drawn)),
+        Shown(
+            "s3bench-files",
+            f"Where the files of run {run_id} lie",
+            files_markdown(store.location, run_id, name),
+        ),
+        Shown(
+            "s3bench-skipped",
+            f"Cells that run {run_id} could not measure: {len(unmeasured) or 'none'}",
+            unmeasured,
+        ),
+    )
+
+
+@task(task_run_name="show {shown.key}", cache_policy=NO_CACHE, persist_result=False)
+def show_artifact(shown: Shown) -> None:
+    """Make one artifact of the running flow."""
+    if isinstance(shown.content, str):
+        create_markdown_artifact(key=shown.key, markdown=shown.content, description=shown.description)
+    else:
+        create_table_artifact(key=shown.key, table=shown.content, description=shown.description)

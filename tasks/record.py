@@ -1,19 +1,33 @@
-"""Task: store what a run found: the night's exact quantiles, then the run's own row, which completes it."""
+"""Task: store what a run found: the night's exact quantiles, then the run's own row, which completes it.
 
-from datetime import UTC, datetime
+It is given all that differs between two moments, so that a second attempt makes the same bytes: the first
+one may have arrived although its answer was lost.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from configs.run_record import Night, RunRecord
+from configs.run_record import Environment, Night, RunRecord, Timing
 from tasks.results.reader import StoredRun
 from tasks.results.store import Store
 from tasks.results.writer import write_nightly, write_run
 from tasks.stats.series import SERIES_COLUMNS
 from tasks.stats.summaries import summarise
-from tasks.venues.accounting import cell_records, dataset_records, environment, harness_cost
-from tasks.venues.launch import Launch
+from tasks.venues.accounting import cell_records, dataset_records, harness_cost
 from tasks.venues.session import CellMeasurement, SessionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """When and where a run was, and where its time went."""
+
+    started_at: datetime
+    ended_at: datetime
+    timing: Timing
+    environment: Environment
 
 
 @task(task_run_name="record", cache_policy=NO_CACHE, persist_result=False)
@@ -21,8 +35,7 @@ def record(
     plan: SessionPlan,
     store: Store,
     measurements: tuple[CellMeasurement, ...],
-    started_at: datetime,
-    launch: Launch,
+    circumstances: Circumstances,
     night: Night | None = None,
 ) -> RunRecord:
     """Summarise the samples as they were stored, not as they were held, and complete the run.
@@ -31,8 +44,7 @@ def record(
         plan: what was to be measured.
         store: where the samples lie.
         measurements: how each cell ended.
-        started_at: when the run began.
-        launch: how it was started.
+        circumstances: of the run, until it was recorded.
         night: the night that the run measures; none for a run by hand.
     """
     names = tuple(item.stored_as for item in measurements)
@@ -48,13 +60,13 @@ def record(
         seed=plan.seed,
         blocks=plan.suite.blocks,
         baseline=plan.suite.baseline_config_id,
-        started_at=started_at,
-        ended_at=datetime.now(UTC),
+        started_at=circumstances.started_at,
+        ended_at=circumstances.ended_at,
         cells=cell_records(measurements, plan.delays),
         datasets=dataset_records(plan),
-        environment=environment(measurements),
+        environment=circumstances.environment,
         harness=harness_cost(measurements),
-        timing=launch.stopwatch.timing(),
+        timing=circumstances.timing,
         schedule=night.schedule if night else None,
         scheduled_at=night.scheduled_at if night else None,
     )

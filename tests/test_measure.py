@@ -93,6 +93,35 @@ def test_a_cell_that_the_store_refuses_stays_in_the_journal_for_the_next_run(
     assert len(list(results.rglob("*.parquet"))) == 1
 
 
+def test_a_cell_cut_short_is_stored_with_the_same_row_whoever_stores_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("S3BENCH_STATE", str(tmp_path / "state"))
+    suite = parse_suite(
+        SUITE.format(bucket="bucket", endpoint_url="http://127.0.0.1:9", region="us-east-1"), "s.yaml"
+    )
+    samples = SampleColumns()
+    samples.grow(2, "write")
+    outcome = BlockOutcome("measured", samples)
+    stored = []
+    for who in ("the run", "the recovery"):
+        results = tmp_path / who
+        results.mkdir()
+        plan = SessionPlan(RunIdentity(run_id=RUN_ID, dt="2026-01-01"), suite, "", 1, {}, {}, tmp_path)
+        measurement = CellMeasurement(suite.cells()[0])
+        measurement.add(0, outcome)
+        header = JournalHeader.of(plan.run, open_store(results), 5, plan.scratch)
+        with journalled(header, lambda _: None) as journal:
+            journal.keep(measurement.cell, 0, outcome)
+            if who == "the run":
+                measurement.cut_short(5)
+                measure._store_cell(open_store(results), plan, journal, measurement)
+        recover()
+        (file,) = results.rglob("*.parquet")
+        stored.append(file.read_bytes())
+    assert stored[0] == stored[1]
+
+
 def test_a_lab_that_has_ended_is_told_when_measuring_ends(tmp_path: Path) -> None:
     suite = load_suite("lab")
     told: list[str] = []

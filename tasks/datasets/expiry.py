@@ -2,7 +2,8 @@
 
 A dataset is ours where its manifest says so. Removing it deletes the objects that the manifest names, each
 only while it has the size that it was written with, and the manifest last, so that one that was cut off is
-gone on with the next time. Nothing else is deleted, not even below the dataset's own prefix.
+gone on with the next time. Nothing else is deleted, not even below the dataset's own prefix. Copied logs are
+never removed: nobody can make them again where their source is gone.
 """
 
 import re
@@ -122,7 +123,7 @@ def tend_dataset(
     unused_since: datetime,
     remove: bool,
 ) -> DatasetOutcome:
-    """Keep a dataset that is used, and list or remove one that is not.
+    """Keep a dataset that is used, and list or remove one that is not; copies are only listed.
 
     Args:
         client: a control client of its bucket.
@@ -142,16 +143,24 @@ def tend_dataset(
     manifest, problem = _manifest_of(client, dataset)
     if manifest is None:
         return _outcome(dataset, "left", problem)
-    read_at = last_read(dataset.name, dataset.prefix)
-    if read_at is not None and read_at > unused_since:
-        return _outcome(dataset, "kept", f"a run read it on {read_at:%Y-%m-%d}")
-    if dataset.prepared_at > unused_since:
-        return _outcome(dataset, "kept", f"was prepared on {dataset.prepared_at:%Y-%m-%d}")
+    if kept_for := _why_kept(dataset.prepared_at, last_read(dataset.name, dataset.prefix), unused_since):
+        return _outcome(dataset, "kept", kept_for)
     why = (
         f"prepared on {dataset.prepared_at:%Y-%m-%d}, and no run is known to have read it since "
         f"{unused_since:%Y-%m-%d}"
     )
-    return _removed(client, dataset, manifest, why) if remove else _outcome(dataset, "listed", why)
+    if manifest.is_copied:
+        why = f"{why}; it is a copy whose source may be gone, and is never removed: delete it yourself"
+    elif remove:
+        return _removed(client, dataset, manifest, why)
+    return _outcome(dataset, "listed", why)
+
+
+def _why_kept(prepared_at: datetime, read_at: datetime | None, unused_since: datetime) -> str:
+    """What a dataset was used for lately; empty where it was not."""
+    if read_at is not None and read_at > unused_since:
+        return f"a run read it on {read_at:%Y-%m-%d}"
+    return f"was prepared on {prepared_at:%Y-%m-%d}" if prepared_at > unused_since else ""
 
 
 def _outcome(dataset: FoundDataset, action: Literal["kept", "listed", "left"], reason: str) -> DatasetOutcome:

@@ -89,7 +89,8 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
             where this is the only one.
         deadline_ns: the reading of the clock from which on no operation is begun; None where time is not
             bounded.
-        start: where to wait after the warm-ups; None where nobody else measures at the same time.
+        start: where to wait after the warm-ups, and after the last operation, unless this is one of several
+            threads; None where nobody else measures at the same time.
     """
     first_row = samples.grow(count, operation.name, worker=thread or 0)
     samples.warmup[first_row : first_row + warmup] = type(samples.warmup)("b", [1]) * warmup
@@ -137,6 +138,8 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         previous_ended_ns = ended_ns
     wall_ns = clock() - origin_ns - waited_ns
     cpu_ns = time.process_time_ns() - cpu_before_ns
+    if start is not None and thread is None:
+        start.end()
     return LoopCost(wall_ns, cpu_ns, gaps_ns // max(1, done - 1), count - done)
 
 

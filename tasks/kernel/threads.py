@@ -40,7 +40,8 @@ def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how man
         warmup: warm-ups of all threads; every thread starts with its share.
         threads: how many; 1 is the plain loop.
         deadline_ns: the reading of `perf_counter_ns` from which on no thread begins an operation.
-        start: where all threads wait after their warm-ups; None where no other client measures with them.
+        start: where all threads wait after their warm-ups, and the client after their last operation; None
+            where no other client measures with them.
     """
     if threads == 1:
         return measure(make(0, samples), samples, count, warmup, deadline_ns=deadline_ns, start=start)
@@ -79,9 +80,12 @@ def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how man
         for part in parts:
             samples.extend(part)
     gaps_ns = [cost.gap_ns for cost in costs if cost.gap_ns]  # a thread of one operation has none
-    return LoopCost(
+    cost = LoopCost(
         wall_ns=time.perf_counter_ns() - started_ns - (start.waited_ns if start is not None else 0),
         cpu_ns=time.process_time_ns() - cpu_before_ns,
         gap_ns=sum(gaps_ns) // max(1, len(gaps_ns)),
         not_begun=sum(cost.not_begun for cost in costs),
     )
+    if start is not None:
+        start.end()
+    return cost

@@ -7,6 +7,7 @@ and keys, so that a new server needs a new mount anyway. The proxy that makes a 
 that is up, because nothing else depends on it.
 """
 
+import contextlib
 import fcntl
 import secrets
 import time
@@ -50,6 +51,7 @@ from tasks.lab.state import (
     read_state,
     write_state,
 )
+from tasks.lab.strays import end_unrecorded, same_lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +127,25 @@ def running_lab(folder: Path, *, aws_shaped: bool = False) -> Iterator[LabState]
         users = lab.users_file.open("w")
     with users:
         fcntl.flock(users, fcntl.LOCK_SH)
+        state = None
         try:
-            yield _ensure_up(folder, Wanted(temporary=True, aws_shaped=aws_shaped))
+            state = _ensure_up(folder, Wanted(temporary=True, aws_shaped=aws_shaped))
+            yield state
         finally:
-            _leave(lab, users)
+            _leave(lab, users, state)
 
 
-def _leave(lab: LabFolder, users: IO[str]) -> None:
-    """Take a temporary lab down, where nobody else uses it."""
-    with locked(lab):
-        state = read_state(lab.state_file)
-        if state is None or not state.temporary:
-            return
-        if is_last(users):
+def _leave(lab: LabFolder, users: IO[str], ours: LabState | None) -> None:
+    """Take a temporary lab down, where nobody else uses it; ours also where its folder was deleted."""
+    with contextlib.ExitStack() as held:
+        if lab.lock_file.exists():  # else no command brings anything up there
+            held.enter_context(locked(lab))
+        recorded = read_state(lab.state_file)
+        if recorded is not None and recorded.temporary and is_last(users):
             _take_down(lab)
+        # All who use a lab still hold the same file of users, also where that has lost its name.
+        if ours is not None and ours.temporary and not same_lab(ours, recorded) and is_last(users):
+            end_unrecorded(lab, ours)
 
 
 def _refuse_used(lab: LabFolder, users: IO[str]) -> None:

@@ -8,9 +8,12 @@ Of a private server, which one command uses, what runs beside the API is reduced
 shares the machine with the measurement.
 """
 
+import contextlib
+import errno
 import fcntl
 import http.client
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -22,6 +25,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
 from configs.errors import UserError
 from tasks.kernel.leash import leashed
 from tasks.lab.files import make_private, write_whole
@@ -30,6 +35,10 @@ from tasks.lab.processes import ProcessRef, log_tail
 START_TIMEOUT_S = 120
 STOP_TIMEOUT_S = 10
 POLL_S = 0.05
+LOG_AT_MOST_BYTES: Final = 20_000_000
+
+_PASSING_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Somebody frees space, or something else that runs ends."""
 
 SERVICES_OFF = (
     "CANCELLATION_CLEANUP",
@@ -134,7 +143,8 @@ def _locked(home: Path) -> Iterator[None]:
 
 
 def _end_left_over(home: Path, record: Path) -> None:
-    with _file_errors(home):
+    """A record that a full disk or a loss of power has cut off names nobody: its server died by its leash."""
+    with _file_errors(home), contextlib.suppress(ValidationError):
         if record.exists():
             ProcessRef.model_validate_json(record.read_bytes()).end(STOP_TIMEOUT_S)
 
@@ -142,7 +152,7 @@ def _end_left_over(home: Path, record: Path) -> None:
 def _start(home: Path, port: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Starts the server on a leash."""
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with _file_errors(home), _new_log(home).open("wb") as log:
+    with _file_errors(home), _new_log(home).open("ab") as log:
         return subprocess.Popen(
             leashed(command),
             cwd=home,  # Prefect takes settings from the working directory's pyproject.toml and .env too
@@ -160,6 +170,20 @@ def _new_log(home: Path) -> Path:
     if log.exists():
         log.replace(home / "server.old.log")
     return log
+
+
+def keep_log_small(home: Path, at_most_bytes: int = LOG_AT_MOST_BYTES) -> None:
+    """Begin the log of a server that runs anew where it has grown; what it said before stays beside it.
+
+    The server appends to an open file: it can be emptied, not replaced. A full disk, which is what lets a log
+    grow, must not keep it from that.
+    """
+    log = home / "server.log"
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > at_most_bytes:
+            with contextlib.suppress(OSError):
+                shutil.copyfile(log, home / "server.old.log")
+            os.truncate(log, 0)
 
 
 def free_port() -> int:
@@ -233,7 +257,13 @@ def _file_errors(home: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(
+        message = (
             f"the Prefect server's folder {home} cannot be used: {error.strerror}: "
             "choose a folder that you can write, on a disk with free space"
-        ) from error
+        )
+        raise error_of_files(error, message) from error
+
+
+def error_of_files(error: OSError, message: str) -> UserError:
+    """What to raise for what the disk refused: it says whether trying again may help."""
+    return (ServerNotReadyError if error.errno in _PASSING_ERRNOS else UserError)(message)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import SecretStr, ValidationError
 
+from configs import lab_buckets
 from configs.base import Model
 from configs.errors import UserError
 from configs.lab_delays import Delays
@@ -16,14 +17,11 @@ from configs.lab_marker import LAB_MARKER
 from tasks.lab.files import write_whole
 from tasks.lab.processes import ProcessRef
 
-LAB_REGION = "ap-northeast-1"
-LAB_ZONES = ("apne1-az4", "apne1-az1")
-"""Where the AWS-shaped lab has directory buckets: the client's own zone first, then another one."""
-LAB_BUCKET = "s3bench-lab"
-"""It is mounted, and accelerated in the AWS-shaped lab."""
+LAB_REGION = lab_buckets.REGION
+LAB_ZONES = lab_buckets.ZONES
+LAB_BUCKET = lab_buckets.MAIN
+BUCKETS = lab_buckets.ALL
 ACCELERATED = (LAB_BUCKET,)
-BUCKETS = (LAB_BUCKET, f"{LAB_BUCKET}-plain", *(f"{LAB_BUCKET}--{zone}--x-s3" for zone in LAB_ZONES))
-"""What lies in the lab's folder: one for each kind of target, and one that is not accelerated."""
 
 NETWORK_VARIABLES = (
     "HTTP_PROXY",

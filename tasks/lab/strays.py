@@ -10,7 +10,7 @@ import psutil
 from tasks.lab.locks import is_last
 from tasks.lab.mounting import end_mount
 from tasks.lab.processes import STOP_TIMEOUT_S, ProcessRef
-from tasks.lab.state import LabFolder, read_state
+from tasks.lab.state import LabFolder, LabState, read_state
 
 _PARTS: Final = ("a stray proxy", "a stray mount", "a stray S3 server")
 
@@ -25,8 +25,8 @@ def end_strays(folder: Path) -> tuple[str, ...]:
         UserError: A process or the mount could not be ended.
     """
     lab = LabFolder(folder.resolve())
-    if not lab.lock_file.exists():
-        return ()
+    if not lab.lock_file.exists():  # no command brings it up; what serves it is of a folder that was deleted
+        return _ended(lab)
     with lab.lock_file.open("a") as lock, lab.users_file.open("a") as users:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,7 +34,27 @@ def end_strays(folder: Path) -> tuple[str, ...]:
             return ()
         if read_state(lab.state_file) is not None or not is_last(users):
             return ()
-        return tuple(part for part, process in _strays(lab) if _end(lab, part, process))
+        return _ended(lab)
+
+
+def same_lab(one: LabState, other: LabState | None) -> bool:
+    """Whether two states tell of the same processes."""
+    return other is not None and one.server == other.server
+
+
+def end_unrecorded(lab: LabFolder, state: LabState) -> None:
+    """End the parts of a lab of which its folder tells no more: somebody deleted that meanwhile."""
+    if state.aws_shaped is not None:
+        state.aws_shaped.proxy.end(STOP_TIMEOUT_S)
+    if read_state(lab.state_file) is None:
+        end_mount(lab, state.mount)
+    elif state.mount is not None:  # what is mounted there now is of another lab
+        state.mount.end(STOP_TIMEOUT_S)
+    state.server.end(STOP_TIMEOUT_S)
+
+
+def _ended(lab: LabFolder) -> tuple[str, ...]:
+    return tuple(part for part, process in _strays(lab) if _end(lab, part, process))
 
 
 def _strays(lab: LabFolder) -> list[tuple[str, ProcessRef]]:

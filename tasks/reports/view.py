@@ -67,7 +67,7 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         run_id: the run's id.
         samples: its samples, the columns `REPORT_COLUMNS` at least; text may be dictionary-encoded.
     """
-    series = _in_suite_order(split(samples, _crews(record)), record)
+    series = _in_suite_order(split(samples, _crews(record), crews_known=record is not None), record)
     unmeasured = _cell_failures(record, samples)
     statuses = _statuses(record, series, unmeasured)
     failed_cells = {cell for cell, status in statuses.items() if status == "failed"}

@@ -45,6 +45,7 @@ def workload_section(report: "Report", workload_id: str) -> Section:
         sentences=(
             *_threads(report, workload_id),
             *_clients(report, workload_id),
+            *_unknown_crew(report, workload_id),
             *_sentences(mine, agreement, whole_run=report.record is not None),
             *_stand_in(report, workload_id),
             *_cache_states(report, workload_id),
@@ -82,6 +83,18 @@ def _clients(report: "Report", workload_id: str) -> tuple[str, ...]:
         if cell.workload_id == workload_id and (clients := cell.parameters.get("configuration.clients"))
     )
     return tuple(map(wording.printable, told))
+
+
+def _unknown_crew(report: "Report", workload_id: str) -> tuple[str, ...]:
+    """Why there is no throughput of all together, where no record tells who they were."""
+    several = any(one.together for one in report.series if one.workload_id == workload_id)
+    if report.record is not None or not several:
+        return ()
+    told = (
+        "Several threads or clients measured at the same time: only the record, which this run did not come "
+        "to write, tells which, so no throughput of all together is shown."
+    )
+    return (told,)
 
 
 def _how_they_were_together(proof: "Mapping[str, str]") -> str:

@@ -20,17 +20,19 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from configs.errors import UserError
-from configs.run_record import CellRecord, RunIdentity
+from configs.run_record import CellRecord, Environment, RunIdentity
 from tasks.results.reader import StoredRun, list_runs, table_of
 from tasks.results.schema import NIGHTLY, NIGHTLY_FOLDER, RUNS, nightly_name
 from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON
-from tasks.stats.nights import NightRun, NightState
+from tasks.stats.nights import NightRun, NightState, counting
 
 _FETCHED_AT_ONCE: Final = 8
 """Fewer than the ten connections that a client of boto3 keeps."""
 _MOMENT: Final = pa.timestamp("ms", tz="UTC")
 _SERIES: Final = ("config_id", "workload_id", "operation")
+_HOST: Final = ("cpu_model", "cpu_count", "machine")
+"""Of the environment: what makes numbers of two machines another series."""
 _COUNTS: Final = {"files": "files", "records": "records", "size_bytes": "bytes"}
 """What an operation holds, and how it is called."""
 _RUN_COLUMNS: Final = (
@@ -41,6 +43,7 @@ _RUN_COLUMNS: Final = (
     "lab",
     "started_at",
     "cells_json",
+    "environment_json",
     "schedule",
     "scheduled_at",
 )
@@ -61,8 +64,8 @@ HISTORY: Final = pa.schema(
 """The rows of `NIGHTLY` of many nights with what is known of their runs.
 
 `meaning` is equal where the rows of a cell may be compared: the suite asked the same of the cell, in the lab
-or not, and an operation held as many files, records and bytes. The hash of the suite is not part of it, since
-that also changes with other cells.
+or not, on a machine of the same kind, and an operation held as many files, records and bytes. The hash of the
+suite is not part of it, since that also changes with other cells.
 """
 
 _ENCODED: Final = pa.schema(
@@ -94,7 +97,7 @@ class History:
     runs: tuple[NightRun, ...]
     """Those of the schedule, and those that did not come to their end, of which no schedule is known."""
     nightly: pa.Table
-    """Rows of `HISTORY`, text dictionary-encoded; cells that failed have none."""
+    """Rows of `HISTORY`, of the one run of each night that counts; cells that failed have none."""
     redefinitions: tuple[Redefinition, ...]
     unread: tuple[str, ...]
     """Files that could not be read, in words: what they hold is missing here."""
@@ -110,6 +113,8 @@ class _Run:
     suite: str
     suite_sha256: str
     lab: bool
+    host: Mapping[str, str]
+    """What of the machine numbers depend on, by the name of what it is."""
     cells: Mapping[tuple[str, str], CellRecord]
 
     @property
@@ -137,8 +142,10 @@ def read_history(store: Store, schedule: str, since_dt: str) -> History:
     unread: list[str] = []
     rows = _fetched([run for run in stored if run.record_name], lambda run: _read_run(run, schedule), unread)
     runs = [run for run in rows if run is not None]
-    known = [run for run in runs if run.nightly_name in written]
-    unread += [f"{store.location}/{run.nightly_name} is not there" for run in runs if run not in known]
+    counts = counting(run.night for run in runs)
+    wanted = [run for run in runs if run.stored.run_id in counts]
+    known = [run for run in wanted if run.nightly_name in written]
+    unread += [f"{store.location}/{run.nightly_name} is not there" for run in wanted if run not in known]
     tables = _fetched(known, _read_nightly, unread)
     nightly = pa.concat_tables([_ENCODED.empty_table(), *(table for table in tables if table is not None)])
     return History(
@@ -183,6 +190,7 @@ def _read_run(stored: StoredRun, schedule: str) -> _Run | None:
     try:
         (row,) = _read_table(stored, name, RUNS, _RUN_COLUMNS).to_pylist()
         cells = CELLS_JSON.validate_json(str(row["cells_json"])) if row["schedule"] == schedule else ()
+        environment = Environment.model_validate_json(str(row["environment_json"]))
     except (ValidationError, ValueError) as error:  # the second: not one row
         raise _DamagedError(f"{stored.store.location}/{name} holds no run record: {error}") from error
     if row["schedule"] != schedule or row["scheduled_at"] is None:
@@ -190,7 +198,8 @@ def _read_run(stored: StoredRun, schedule: str) -> _Run | None:
     state = NightState.FAILED_CELLS if row["status"] == "failed" else NightState.COMPLETE
     night = NightRun(stored.run_id, row["started_at"], row["scheduled_at"], state)
     by_id = {(cell.config_id, cell.workload_id): cell for cell in cells}
-    return _Run(stored, night, schedule, row["suite"], row["suite_sha256"], row["lab"], by_id)
+    host = {name: str(getattr(environment, name)) for name in _HOST}
+    return _Run(stored, night, schedule, row["suite"], row["suite_sha256"], row["lab"], host, by_id)
 
 
 def _unended(stored: StoredRun) -> NightRun:
@@ -204,7 +213,7 @@ def _read_nightly(run: _Run) -> pa.Table:
     table = _read_table(run.stored, run.nightly_name, NIGHTLY, NIGHTLY.names)
     ids = list(zip(table["config_id"].to_pylist(), table["workload_id"].to_pylist(), strict=True))
     counts = zip(*(table[name].to_pylist() for name in _COUNTS), strict=True)
-    asked = {key: _hash(cell, lab=run.lab) for key, cell in run.cells.items() if cell.status == "measured"}
+    asked = {key: _hash(cell, run) for key, cell in run.cells.items() if cell.status == "measured"}
     columns = {name: pa.repeat(pa.scalar(value, _type(name)), len(ids)) for name, value in _constants(run)}
     columns["meaning"] = pa.array(
         [" ".join(map(str, (asked.get(key, ""), *held))) for key, held in zip(ids, counts, strict=True)]
@@ -228,8 +237,8 @@ def _type(name: str) -> pa.DataType:
     return HISTORY.field(name).type
 
 
-def _hash(cell: CellRecord, *, lab: bool) -> str:
-    asked = json.dumps([lab, cell.parameters], sort_keys=True)
+def _hash(cell: CellRecord, run: _Run) -> str:
+    asked = json.dumps([run.lab, run.host, cell.parameters], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
@@ -255,8 +264,9 @@ def _redefinitions(nightly: pa.Table, runs: Iterable[_Run]) -> Iterator[Redefini
 
 
 def _unlike(was: _Run, now: _Run, cell: tuple[str, str]) -> str:
-    """What the suite asks otherwise; empty where it asks the same."""
-    before, after = was.cells[cell].parameters, now.cells[cell].parameters
+    """What the suite asks otherwise, or of another machine; empty where it asks the same."""
+    before = {**was.cells[cell].parameters, **was.host}
+    after = {**now.cells[cell].parameters, **now.host}
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     parts = [f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}" for name in names]
     if was.lab != now.lab:

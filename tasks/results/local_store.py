@@ -45,6 +45,11 @@ class LocalStore:
         """The folder."""
         return str(self._root)
 
+    @property
+    def endpoint(self) -> str:
+        """See `Store`."""
+        return ""
+
     def check_writable(self) -> None:
         """See `Store`. Also removes what writers that were killed left behind."""
         with _explained(self.location):

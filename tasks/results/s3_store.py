@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 _CHECK_NAME: Final = ".s3bench-write-check"
 _TAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 """What S3 answers where the key exists, or is just being written."""
+
+_AMAZONS: Final = (".amazonaws.com", ".api.aws")
+"""How the host names of Amazon S3 end: a bucket is the same by all of them."""
 
 _PERMISSIONS: Final = "the credentials need s3:GetObject, s3:PutObject and s3:ListBucket on it"
 _S3_REMEDIES: Final = {
@@ -49,6 +53,14 @@ class S3Store:
     def location(self) -> str:
         """The prefix, as an address."""
         return f"s3://{self._bucket}/{self._prefix}"
+
+    @property
+    def endpoint(self) -> str:
+        """See `Store`. The client's own word: an endpoint may come from the environment or a profile."""
+        asked = urlsplit(self._client.meta.endpoint_url)
+        if f".{asked.hostname}".endswith(_AMAZONS):
+            return ""
+        return asked.netloc.rpartition("@")[2]  # before the name may be a password
 
     def check_writable(self) -> None:
         """See `Store`. Leaves one small hidden object, so that no right to delete is needed.

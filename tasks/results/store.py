@@ -25,6 +25,11 @@ class Store(Protocol):
         """What the user called it."""
         ...
 
+    @property
+    def endpoint(self) -> str:
+        """Which S3 server it is at, by host and port; empty for Amazon's own, and for a folder."""
+        ...
+
     def check_writable(self) -> None:
         """Write something small, so that a run that could not be kept is never measured.
 

@@ -16,9 +16,12 @@ from tasks.results.reader import table_of
 from tasks.results.schema import TOLD, TOLD_FOLDER, TOLD_NAME
 from tasks.results.store import Store
 from tasks.results.writer import encoded
+from tasks.stats.nights import FARTHEST
 
 NEW_FOR: Final = timedelta(hours=48)
-"""The first time, when nothing is remembered, what has been known for longer than this is no news."""
+"""What has been known for longer than this is no news the first time, when nothing is remembered.
+
+Of a night never: another schedule has other nights, all of which would be new to who is told."""
 
 _SAME_WITHIN: Final = timedelta(days=7)
 """A change that begins so soon after another of its series, in the same direction, is the same one: its p50
@@ -38,11 +41,14 @@ class Told:
     """When the night was due, or the change began."""
 
     def is_same(self, other: "Told") -> bool:
-        """Whether who knows of one need not be told of the other."""
+        """Whether who knows of one need not be told of the other.
+
+        A night so near is the same one, of a schedule that was moved.
+        """
         if (self.what, self.name, self.direction) != (other.what, other.name, other.direction):
             return False
         apart = abs(self.at - other.at)
-        return apart <= _SAME_WITHIN if self.what == "change" else not apart
+        return apart <= (_SAME_WITHIN if self.what == "change" else FARTHEST)
 
 
 class News(Protocol):
@@ -101,7 +107,8 @@ def untold(
         if any(one.told.is_same(other) for other in known):
             continue
         known.append(one.told)
-        if told is None and now - one.known_at > NEW_FOR:
+        is_known = told is None or one.told.what == "night"
+        if is_known and now - one.known_at > NEW_FOR:
             old.append(one.told)
         else:
             news.append(one)

@@ -23,10 +23,10 @@ from cronsim import CronSim, CronSimError
 from configs.errors import UserError
 from configs.run_record import dt_of
 
-GRACE: Final = timedelta(hours=6)
+GRACE: Final = timedelta(hours=4)
 """A night that was due more recently than this may still be measured."""
 
-_FARTHEST: Final = timedelta(hours=3)
+FARTHEST: Final = timedelta(hours=3)
 """A run that is farther than this from every due moment is none of these nights."""
 _CRON_FIELDS: Final = 5
 
@@ -142,6 +142,15 @@ def coverage(
     return tuple(night for night in nights if night.state.has_run or night.due_at + grace <= now)
 
 
+def counting(runs: Iterable[NightRun]) -> frozenset[str]:
+    """The ids of the runs that count: of several that were scheduled for the same moment, one."""
+    best: dict[datetime, NightRun] = {}
+    for run in runs:
+        if run.scheduled_at is not None:
+            best[run.scheduled_at] = min(run, best.get(run.scheduled_at, run), key=_rank)
+    return frozenset(run.run_id for run in best.values())
+
+
 def gaps(nights: Iterable[NightCoverage]) -> tuple[Gap, ...]:
     """The nights without a run that came to its end, those in succession together."""
     return tuple(
@@ -183,7 +192,7 @@ def _nearest(moment: datetime, due: Sequence[datetime]) -> datetime | None:
     around = range(max(0, place - 1), min(len(due), place + 1))
     near = min(around, key=lambda at: abs(due[at] - moment))
     apart = [abs(due[near] - due[at]) / 2 for at in (near - 1, near + 1) if 0 <= at < len(due)]
-    return due[near] if abs(due[near] - moment) <= min([_FARTHEST, *apart]) else None
+    return due[near] if abs(due[near] - moment) <= min([FARTHEST, *apart]) else None
 
 
 def _zone(timezone: str) -> ZoneInfo:

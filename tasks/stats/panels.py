@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from configs.run_record import dt_of
 from tasks.kernel.samples import BESIDES
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ STAGE: Final = "total_ns"
 
 PANEL_COLUMNS: Final = (
     "scheduled_at",
-    "started_at",
     "config_id",
     "workload_id",
     "operation",
@@ -76,27 +74,23 @@ class Panel:
     left_out: "Counter[SeriesKey]"
     """In how many nights a series has no value because too many of its operations failed."""
 
-    @property
-    def dts(self) -> tuple[str, ...]:
-        """The UTC dates of the nights: their partitions."""
-        return tuple(dt_of(night) for night in self.nights)
-
 
 def panel(nightly: "pa.Table", statistic: Statistic) -> Panel:
     """The nightly values of a statistic of whole operations.
 
     A value stands for its night where no more than 5 % of the operations failed, and a p90 where the sample
-    is large enough for an upper bound of it. Of several runs of a night the latest counts.
+    is large enough for an upper bound of it.
 
     Args:
-        nightly: rows of scheduled runs alone, with the columns `PANEL_COLUMNS` at least.
+        nightly: rows of scheduled runs alone, of one for each night (see `nights.counting`), with the
+            columns `PANEL_COLUMNS` at least.
         statistic: which one.
     """
     whole = pc.and_(
         pc.equal(nightly["stage"], STAGE),
         pc.invert(pc.is_in(nightly["operation"], value_set=pa.array(sorted(BESIDES)))),
     )
-    rows = nightly.select(list(PANEL_COLUMNS)).filter(whole).sort_by("started_at")
+    rows = nightly.select(list(PANEL_COLUMNS)).filter(whole)
     keys = [SeriesKey(*key) for key in zip(*(_texts(rows, name) for name in _KEY), strict=True)]
     moments = rows["scheduled_at"].cast("int64").to_numpy()
     nights, column = np.unique(moments, return_inverse=True)

@@ -93,7 +93,9 @@ class _Part(NamedTuple):
     errors: int
 
 
-def split(samples: "pa.Table", crews: "Mapping[tuple[str, str], Crew] | None" = None) -> list[Series]:
+def split(
+    samples: "pa.Table", crews: "Mapping[tuple[str, str], Crew] | None" = None, *, crews_known: bool = True
+) -> list[Series]:
     """Every series of a run or of a part of it, by workload, configuration and operation.
 
     Rows of cells that were skipped or failed as a whole belong to no series: see `failures`.
@@ -102,12 +104,14 @@ def split(samples: "pa.Table", crews: "Mapping[tuple[str, str], Crew] | None" = 
         samples: the columns `SERIES_COLUMNS` at least; text may be dictionary-encoded.
         crews: who measured, by workload and configuration: all cells of the workloads that have cells of
             several clients.
+        crews_known: whether those are all: else nobody knows whether workers were threads, whose warm-ups
+            count, or clients, which waited for one another, and what they moved together is not told.
     """
     # Arrow keeps what it needed for unpacking files: a tenth of all memory that a report takes.
     pa.default_memory_pool().release_unused()
     parts = _parts(samples)
     blocks = [column.astype(np.int32) for column in _shared_out(samples["block"], parts)]
-    together = _together(samples, parts, crews or {})
+    together = _together(samples, parts, crews or {}) if crews_known else _unknown(samples, parts)
     cold = [np.unique(column).tolist() for column in _shared_out(samples["cold"], parts)]
     counts: list[dict[str, tuple[int, ...]]] = [{} for _ in parts]
     stage_ns: list[dict[str, NDArray[np.int64]]] = [{} for _ in parts]
@@ -159,6 +163,15 @@ def _together(
             threads = len(np.unique(moved.worker))
             found.append(Together(threads, moved_by_threads(moved)) if threads > 1 else None)
     return found
+
+
+def _unknown(samples: "pa.Table", parts: list[_Part]) -> list[Together | None]:
+    """Where nobody knows who measured: how many did, and nothing of what they moved."""
+    if not pc.max(samples["worker"]).as_py():
+        return [None] * len(parts)
+    worker = _integers(samples["worker"])
+    workers = [len(np.unique(worker[part.every])) if len(part.rows) else 0 for part in parts]
+    return [Together(number, ()) if number > 1 else None for number in workers]
 
 
 def is_timed(samples: "pa.Table") -> "pa.ChunkedArray":

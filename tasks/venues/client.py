@@ -23,8 +23,9 @@ import httpx
 from configs.block import BlockSpec
 from configs.lab_marker import LAB_MARKER
 from tasks.kernel.environment import machine
+from tasks.kernel.samples import SampleColumns
 from tasks.venues.local import LocalVenue, Meet
-from tasks.venues.wire import send
+from tasks.venues.wire import GIVEN_UP, BlockOutcome, send
 
 _PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 _OUR_CODE: Final = ("configs", "tasks")
@@ -96,7 +97,15 @@ def measure_as_client(order: Order, meet: Meet, is_given_up: Callable[[], bool])
             lambda: "nobody waits for this client any longer" if is_given_up() else "",
             _LOOK_EVERY_S,
         )
-        outcome = venue.run(spec, meet)
+        return _sent(venue.run(spec, meet))
+
+
+def refused() -> bytes:
+    """What a client brings back that came when the others had gone on."""
+    return _sent(BlockOutcome("failed", SampleColumns(), GIVEN_UP))
+
+
+def _sent(outcome: BlockOutcome) -> bytes:
     payload = io.BytesIO()
     send(outcome, payload)
     return payload.getvalue()

@@ -3,10 +3,6 @@
 A cluster of this run's own listens on loopback, takes only those who hold its throwaway certificate, and is
 kept as quiet as Dask can be, because it runs beside the measuring processes: a worker then takes 0.25 % of a
 processor and the scheduler 0.9 %, instead of 2.3 % and 3.8 %.
-
-Clients meet at a queue, where each says that it is ready, and at a variable, where all read when they begin.
-Rejected: a start at a moment fixed beforehand, which is too early for some on a busy host, or too late for
-all on a quiet one.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -22,12 +18,10 @@ from itertools import zip_longest
 from typing import Any, Final, Protocol
 
 from dask.base import annotate
-from distributed import Client, Future, KilledWorker, Queue, Variable, Worker, get_client, get_worker, wait
+from distributed import Client, Future, KilledWorker, Worker, get_worker, wait
 from distributed.client import FuturesCancelledError
 
 from tasks.venues.client import Order, installation, why_unlike, why_unreachable
-from tasks.venues.local import Meet
-from tasks.venues.wire import StartSignal
 
 QUIET: Final = {
     "distributed.worker.profile.enabled": False,
@@ -48,7 +42,6 @@ QUIET: Final = {
 }
 """Dask's settings for a cluster of our own."""
 
-_LOOK_EVERY_S: Final = 0.1
 _LOOKS: Final = 5
 """At each clock: the answer that took the shortest counts."""
 
@@ -173,6 +166,11 @@ class Clock:
         """At least so far are the clocks from each other."""
         return max(0.0, abs(self.ahead_ms) - self.within_ms)
 
+    @property
+    def ahead_us(self) -> int:
+        """What must be added to a moment of our clock there; 0 where the two may show the same."""
+        return round(self.ahead_ms * 1000) if self.surely_apart_ms else 0
+
 
 def clocks(client: Client, workers: Iterable[str]) -> dict[str, Clock]:
     """The clocks of the workers' hosts, by address."""
@@ -189,50 +187,32 @@ def _looks(client: Client, address: str) -> list[Clock]:
     return found
 
 
+def why_apart(found: Mapping[str, Clock], bound_ms: float) -> str:
+    """Why clients cannot begin together by the clocks of their hosts; empty where they can.
+
+    Args:
+        found: the clocks, by the address of the Dask worker.
+        bound_ms: how far a clock may be from ours, and how far what is known of it may be wrong.
+    """
+    for address, clock in found.items():
+        host = f"the clock of the host of the Dask worker {address}"
+        if clock.surely_apart_ms > bound_ms:
+            return (
+                f"{host} is {clock.ahead_ms:+.0f} ms from the one here, and clients begin together by their "
+                "clocks: keep both in step (NTP)"
+            )
+        if clock.within_ms > bound_ms:
+            return (
+                f"{host} can only be read to within {clock.within_ms:.0f} ms, and clients begin together by "
+                "their clocks: use a cluster that is nearer, or less busy"
+            )
+    return ""
+
+
 def clock_of(asked_ns: int, shown_ns: int, answered_ns: int) -> Clock:
     """What one question tells: the other clock was read somewhere between our two readings."""
     middle_ns = (asked_ns + answered_ns) / 2
     return Clock(ahead_ms=(shown_ns - middle_ns) / 1e6, within_ms=(answered_ns - asked_ns) / 2e6)
-
-
-class Meeting:
-    """Where the clients of one block meet, seen from the process of the run."""
-
-    def __init__(self, client: Client, name: str) -> None:
-        self._ready = Queue(f"{name}-ready", client=client)
-        self._signal = Variable(f"{name}-signal", client=client)
-
-    def missing(self, clients: int, within_s: float, has_one_ended: Callable[[], bool]) -> set[int]:
-        """Wait until every client is ready, one has ended, or the time is up; who is not ready then."""
-        missing = set(range(clients))
-        deadline_s = time.monotonic() + within_s
-        # Asked again and again: a scheduler writes an error to its log where waiting at a queue times out.
-        while missing := missing - set(self._ready.get(batch=True)):
-            if has_one_ended() or time.monotonic() >= deadline_s:
-                break
-            time.sleep(_LOOK_EVERY_S)
-        return missing
-
-    def tell(self, signal: StartSignal) -> None:
-        """Tell all clients, those too that come later."""
-        self._signal.set(signal.model_dump_json())
-
-    def close(self) -> None:
-        """Forget it."""
-        self._ready.close()
-        self._signal.delete()
-
-
-def meeting_of(name: str, number: int, within_s: float) -> Meet:
-    """The same meeting, seen from the task of a client."""
-    client = get_client()
-    ready, signal = Queue(f"{name}-ready", client=client), Variable(f"{name}-signal", client=client)
-
-    def meet() -> StartSignal:
-        ready.put(number)
-        return StartSignal.model_validate_json(signal.get(timeout=within_s))
-
-    return meet
 
 
 def is_given_up() -> bool:

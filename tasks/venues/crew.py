@@ -1,15 +1,17 @@
 """The venue of cells that several clients measure at the same time, each on a worker of a Dask cluster.
 
-A block goes like this: all clients are started, connect and warm up; when all are ready, whoever recorded
-their start works that off; then they are given a common start, and nothing but Dask's heartbeats happens
-until the last of them has ended. Nothing is tried again: a client that dies ends its block, not the run.
+A block goes like this: all clients are started; when all are there, whoever recorded that works it off, and
+the hosts' clocks are looked at; then they connect and warm up, and once all are ready they are given a common
+start. Nothing but Dask's heartbeats happens until the last of them has ended its operations: those that have
+wait with their clean-up, for no client that died, and no longer than the block has time for operations.
+Nothing is tried again: a client that dies ends its block, not the run.
 """
 
 import contextlib
 import secrets
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from configs.block import BlockSpec
@@ -17,8 +19,8 @@ from tasks.kernel.samples import SampleColumns
 from tasks.venues.client import HandedOver, Order, running_clients, take_over
 from tasks.venues.cluster import (
     ClientTask,
+    Clock,
     Cluster,
-    Meeting,
     clocks,
     give_up,
     has_died,
@@ -26,14 +28,16 @@ from tasks.venues.cluster import (
     is_cancelled,
     places,
     wait_for_one,
+    why_apart,
     why_unfit,
     workers_of,
 )
 from tasks.venues.launch import Launch
+from tasks.venues.meeting import Meeting
 from tasks.venues.places import Place
 from tasks.venues.session import Venue
-from tasks.venues.together import GIVEN_UP, LATE_MS, late_by_ms, merge, split
-from tasks.venues.wire import BlockOutcome, StartSignal, WireError, receive
+from tasks.venues.together import LATE_MS, late_by_ms, merge, moved_in_time, split
+from tasks.venues.wire import GIVEN_UP, BlockOutcome, StartSignal, WireError, receive
 
 _WORKERS_WITHIN_S: Final = 60
 """How long a worker that died in an earlier block has to come back."""
@@ -42,12 +46,16 @@ _READY_WITHIN_S_EACH: Final = 2.0
 """Of the time that clients have to connect and warm up: what each adds, since they may share a host."""
 _LEAD_S: Final = 0.5
 _LEAD_S_EACH: Final = 0.01
-"""How long before the common start clients are told of it; doubled after a block in which one was late."""
-_LONGEST_LEAD_S: Final = 30.0
+"""How long before the common start clients are told of it; doubled after a block in which one was late, and
+halved after one in which none was."""
+_LONGEST_LEAD_S: Final = 3.0
+"""Clients drop connections that were idle for five seconds, and would connect anew within what counts."""
 _LOOK_EVERY_S: Final = 10.0
 _AFTER_ITS_TIME_S: Final = 30.0
 """Each client's host ends it in time; so long after that it is no longer waited for."""
 _STOPPED_WITHIN_S: Final = 20.0
+_DIED: Final = "its Dask worker died"
+_LOST: Final = "the Dask scheduler was lost, and with it what the client measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +77,29 @@ class _Start:
 
     start_us: int | None = None
     """None where they had no common start."""
-    apart_ms: float | None = None
-    """How far their clocks are from ours at most; None where nobody looked."""
+    clocks: Mapping[str, Clock] = field(default_factory=dict)
+    """Those of the workers' hosts, by the worker's address; empty where nobody looked."""
     missing: frozenset[int] = frozenset()
     """Those for which the others waited in vain."""
     why_missing: str = ""
+
+    @property
+    def apart_ms(self) -> float | None:
+        """How far their clocks are from ours at most; None where nobody looked."""
+        apart = (abs(clock.ahead_ms) + clock.within_ms for clock in self.clocks.values())
+        return max(apart, default=None)
+
+    def explained(self, number: int, outcome: BlockOutcome) -> BlockOutcome:
+        """The outcome of a client, with its own reason where it did not come to the start."""
+        if outcome.reason != GIVEN_UP:
+            return outcome
+        if self.start_us is not None:  # all were ready: this is its second start by Dask
+            return replace(outcome, reason=_DIED)
+        return replace(outcome, reason=self.why_missing) if number in self.missing else outcome
+
+    def ahead_us(self, worker: str) -> int:
+        """What a worker's clock shows more than ours."""
+        return self.clocks[worker].ahead_us if worker in self.clocks else 0
 
 
 class VenueOfClients:
@@ -125,7 +151,7 @@ class VenueOfClients:
         """The clients of a block, started; whatever of them is left is stopped."""
         workers = self._workers(spec.cell.configuration.clients)
         name = f"s3bench-{secrets.token_hex(8)}"
-        meeting = Meeting(self._dask, name)
+        meeting = Meeting(self._dask, name, len(workers))
         tasks: list[ClientTask] = []
         try:
             for number, (part, worker) in enumerate(zip(split(spec), workers, strict=True)):
@@ -140,8 +166,10 @@ class VenueOfClients:
                 tasks.append(self._cluster.submit(order, worker))
             yield _Crew(workers, tasks, meeting)
         finally:
-            with contextlib.suppress(OSError):
+            # Tidying a cluster may fail in any way, and must not cost what was measured on it.
+            with contextlib.suppress(Exception):
                 self._stop(tasks, workers)
+            with contextlib.suppress(Exception):
                 meeting.close()
 
     def _workers(self, clients: int) -> list[str]:
@@ -166,49 +194,43 @@ class VenueOfClients:
 
     def _measure(self, spec: BlockSpec, crew: _Crew) -> BlockOutcome:
         start = self._start(crew)
-        outcomes = [
-            replace(one, reason=start.why_missing)
-            if number in start.missing and one.reason == GIVEN_UP
-            else one
-            for number, one in enumerate(self._outcomes(crew))
-        ]
-        start_us = start.start_us
-        if start_us is not None and max(late_by_ms(outcomes, start_us).values(), default=0) > LATE_MS:
-            self._more_lead *= 2
+        outcomes = [start.explained(number, one) for number, one in enumerate(self._outcomes(crew))]
+        for outcome, worker in zip(outcomes, crew.workers, strict=True):
+            moved_in_time(outcome.samples, -start.ahead_us(worker))
+        if (start_us := start.start_us) is not None:
+            is_late = max(late_by_ms(outcomes, start_us).values(), default=0) > LATE_MS
+            self._more_lead = min(8.0, self._more_lead * 2) if is_late else max(1.0, self._more_lead / 2)
         return merge(spec, outcomes, start_us, start.apart_ms)
 
     def _start(self, crew: _Crew) -> _Start:
         """Give all clients a common start, or tell them that there is none."""
         clients = len(crew.tasks)
         within_s = min(_READY_WITHIN_S + _READY_WITHIN_S_EACH * clients, self._timeout_s / 2)
-        missing = crew.meeting.missing(clients, within_s, crew.has_one_ended)
-        if missing:
-            crew.meeting.tell(StartSignal(why_not=GIVEN_UP))
-            late = frozenset(() if crew.has_one_ended() else missing)
-            return _Start(missing=late, why_missing=f"it was not ready within {within_s:g} s")
-        apart_ms, problem = self._clocks(crew)
-        if problem:
-            crew.meeting.tell(StartSignal(why_not=problem))
-            return _Start(apart_ms=apart_ms)
+        # What takes time is done before they connect: connections that are idle for long are dropped.
+        missing = crew.meeting.not_here(within_s, crew.has_one_ended)
+        found, problem = self._clocks(crew)
         self._launch.settle()
+        crew.meeting.go_on()
+        missing = missing or crew.meeting.not_ready(within_s, crew.has_one_ended)
+        if missing:
+            crew.meeting.tell([StartSignal(why_not=GIVEN_UP)] * clients)
+            late = frozenset(() if crew.has_one_ended() else missing)
+            return _Start(clocks=found, missing=late, why_missing=f"it was not ready within {within_s:g} s")
+        if problem:
+            crew.meeting.tell([StartSignal(why_not=problem)] * clients)
+            return _Start(clocks=found)
         lead_s = min(self._more_lead * (_LEAD_S + _LEAD_S_EACH * clients), _LONGEST_LEAD_S)
         start_us = (time.time_ns() + int(lead_s * 1e9)) // 1000
-        crew.meeting.tell(StartSignal(start_us=start_us))
-        return _Start(start_us, apart_ms)
+        start = _Start(start_us, found)
+        crew.meeting.tell([StartSignal(start_us=start_us + start.ahead_us(one)) for one in crew.workers])
+        return start
 
-    def _clocks(self, crew: _Crew) -> tuple[float | None, str]:
-        """How far clocks are from ours at most, in milliseconds, and what is wrong with that."""
-        if not self._elsewhere:
-            return None, ""
+    def _clocks(self, crew: _Crew) -> tuple[Mapping[str, Clock], str]:
+        """The clocks of the clients' hosts, and what is wrong with them."""
+        if not self._elsewhere or crew.has_one_ended():
+            return {}, ""
         found = clocks(self._dask, crew.workers)
-        address, worst = max(found.items(), key=lambda item: item[1].surely_apart_ms)
-        problem = ""
-        if worst.surely_apart_ms > LATE_MS:
-            problem = (
-                f"the clock of the host of the Dask worker {address} is {worst.ahead_ms:+.0f} ms from the "
-                "one here, and clients begin together by their clocks: keep both in step (NTP)"
-            )
-        return max(abs(clock.ahead_ms) + clock.within_ms for clock in found.values()), problem
+        return found, why_apart(found, LATE_MS)
 
     def _outcomes(self, crew: _Crew) -> list[BlockOutcome]:
         """What became of each client; bounded in time, whatever happens to them."""
@@ -218,12 +240,13 @@ class VenueOfClients:
         while waiting:
             wait_for_one(self._dask, [task.future for task in waiting.values()], _LOOK_EVERY_S)
             ended = {number: _outcome(task) for number, task in waiting.items() if has_ended(task.future)}
+            if not ended:
+                gone = self._gone(crew, waiting, late=time.monotonic() >= deadline_s)
+                ended = {number: _failed(reason) for number, reason in gone.items()}
             found |= ended
             waiting = {number: task for number, task in waiting.items() if number not in ended}
-            if waiting and not ended:
-                gone = self._gone(crew, waiting, late=time.monotonic() >= deadline_s)
-                found |= {number: _failed(reason) for number, reason in gone.items()}
-                waiting = {number: task for number, task in waiting.items() if number not in gone}
+            with contextlib.suppress(Exception):  # a cluster that is lost, which is seen in the next turn
+                crew.meeting.count_as_ended(ended)
         return [found[number] for number in range(len(crew.tasks))]
 
     def _gone(self, crew: _Crew, waiting: dict[int, ClientTask], *, late: bool) -> dict[int, str]:
@@ -232,7 +255,10 @@ class VenueOfClients:
             return dict.fromkeys(waiting, f"{problem}; the client was stopped")
         if late:
             return dict.fromkeys(waiting, f"the client gave no answer within {self._timeout_s:g} s")
-        alive = workers_of(self._dask)
+        try:
+            alive = workers_of(self._dask)
+        except Exception:  # noqa: BLE001 - however it was lost, what others brought back is kept
+            return dict.fromkeys(waiting, _LOST)
         lost = [number for number in waiting if crew.workers[number] not in alive]
         for number in lost:
             waiting[number].record_death()
@@ -252,9 +278,6 @@ class VenueOfClients:
             time.sleep(1)
 
 
-_DIED: Final = "its Dask worker died"
-
-
 class _NoCrewError(Exception):
     """Why there can be no clients."""
 
@@ -264,7 +287,7 @@ def _outcome(task: ClientTask) -> BlockOutcome:
         task.record_death()
         return _failed(_DIED)
     if is_cancelled(task.future):
-        return _failed("the Dask scheduler was lost, and with it what the client measured")
+        return _failed(_LOST)
     try:
         return receive(task.payload())
     except WireError as error:

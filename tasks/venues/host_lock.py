@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from configs.errors import UserError
+from configs.paths import expanded
 
 _POLL_S = 0.5
 
 
 def lock_path() -> Path:
     """The same file for everybody on this host; S3BENCH_LOCK names another one, as tests do."""
-    return Path(os.environ.get("S3BENCH_LOCK") or Path(tempfile.gettempdir()) / "s3-access-benchmark.lock")
+    if named := os.environ.get("S3BENCH_LOCK"):
+        return expanded(named)
+    return Path(tempfile.gettempdir()) / "s3-access-benchmark.lock"
 
 
 @contextmanager
@@ -35,7 +38,27 @@ def host_lock(holder: str, wait_s: float, on_wait: Callable[[str], None]) -> Ite
         os.close(descriptor)  # releases the lock
 
 
+def refuse_unusable_lock() -> None:
+    """Find a mistake in S3BENCH_LOCK before anything is measured.
+
+    Raises:
+        UserError: that file can be neither opened nor made.
+    """
+    os.close(_open(lock_path()))
+
+
 def _open(path: Path) -> int:
+    try:
+        return _descriptor(path)
+    except OSError as error:
+        message = (
+            f"S3BENCH_LOCK: {path}: the lock of this host cannot be opened ({error.strerror}): let "
+            "S3BENCH_LOCK name a file that can be written, in a folder that is there"
+        )
+        raise UserError(message) from error
+
+
+def _descriptor(path: Path) -> int:
     try:
         # Without O_CREAT first: in a sticky folder the kernel refuses O_CREAT on another user's file
         # (fs.protected_regular), although the lock itself would be allowed.
@@ -44,9 +67,6 @@ def _open(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         os.fchmod(descriptor, 0o666)
         return descriptor
-    except OSError as error:
-        message = f"{path}: the lock of this host cannot be opened ({error.strerror}): set S3BENCH_LOCK"
-        raise UserError(message) from error
 
 
 def _acquire(descriptor: int, wait_s: float, on_wait: Callable[[str], None]) -> None:

@@ -2,8 +2,8 @@
 
 In `<state>/journal/<run id>/` lie
 
-* `run.json`: which run, where its results go, which process measures;
-* `lock`: locked by that process as long as it lives;
+* `run.json`: which run, and where its results go;
+* `lock`: locked by the process that measures, as long as it lives;
 * `<config>.<workload>.<block>.<checksum>.block`: one block, as `wire.send` writes it.
 
 A block is stored with its cell, and a cell ends late, because the blocks of all cells are interleaved. Until
@@ -19,6 +19,7 @@ import contextlib
 import fcntl
 import io
 import os
+import re
 import shutil
 import tempfile
 import zlib
@@ -27,15 +28,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import urlsplit
 
 from pydantic import PositiveInt
 
-from configs.base import Model
+from configs.base import IDENTIFIER_PATTERN, Model
+from configs.paths import expanded
 from configs.run_record import RunIdentity
 from configs.suite import Cell
 from tasks.lab.files import make_private, write_whole
-from tasks.lab.processes import ProcessRef
 from tasks.results.store import Store
 from tasks.venues.wire import BlockOutcome, send
 
@@ -45,12 +45,15 @@ if TYPE_CHECKING:
 RUN_FILE: Final = "run.json"
 LOCK_FILE: Final = "lock"
 _SUFFIX: Final = ".block"
+_ID: Final = IDENTIFIER_PATTERN.strip("^$")
+_UNFINISHED_BLOCK: Final = re.compile(rf"\.{_ID}\.{_ID}\.\d{{3,}}")
+_UNFINISHED_HEADER: Final = re.compile(rf"\.{re.escape(RUN_FILE)}\.\w+")
 
 
 def state_folder() -> Path:
     """Where this user's runs keep what must outlive them; S3BENCH_STATE names another one, as tests do."""
     if named := os.environ.get("S3BENCH_STATE"):
-        return Path(named).absolute()
+        return expanded(named).absolute()
     try:
         home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
     except RuntimeError:  # a user without a home, as in some containers
@@ -71,13 +74,13 @@ class JournalHeader(Model):
     results: str
     """Where its results go: a folder's whole path, or `s3://BUCKET/PREFIX`."""
     endpoint: str = ""
-    """The host of the S3 server that the environment names for results; empty for Amazon's own."""
+    """Of the store: the same bucket name at another S3 server is another bucket."""
+    device: int | None = None
+    """That the results' folder lies on: what is found where its disk was may be an empty mount point."""
     blocks: PositiveInt
     """Of each cell."""
     scratch: Path
     """Where files lie that the run moves."""
-    process: ProcessRef
-    """The measuring run's."""
 
     @classmethod
     def of(cls, run: RunIdentity, store: Store, blocks: int, scratch: Path) -> "JournalHeader":
@@ -86,17 +89,19 @@ class JournalHeader(Model):
         return cls(
             run=run,
             results=store.location if in_s3 else str(Path(store.location).absolute()),
-            endpoint=results_endpoint() if in_s3 else "",
+            endpoint=store.endpoint,
+            device=None if in_s3 else device_of(Path(store.location)),
             blocks=blocks,
             scratch=scratch.absolute(),
-            process=ProcessRef.of(os.getpid()),
         )
 
 
-def results_endpoint() -> str:
-    """Where S3 is for this process: the same bucket name elsewhere is another bucket."""
-    named = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    return urlsplit(named).netloc.rpartition("@")[2]  # the name and port alone: before them may be a password
+def device_of(folder: Path) -> int | None:
+    """The number of the device that a folder lies on; None where it is not there."""
+    try:
+        return folder.stat().st_dev
+    except OSError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,11 @@ class BlockName:
         except ValueError:
             return None
         return name if str(name) == file.name else None
+
+
+def is_unfinished(file: Path) -> bool:
+    """Whether a file was just being written, a block or the header: nobody was told that it is kept."""
+    return any(hidden.fullmatch(file.name) for hidden in (_UNFINISHED_BLOCK, _UNFINISHED_HEADER))
 
 
 class Journal:

@@ -30,7 +30,7 @@ class Launch:
     is_shown: bool = True
     """False: nobody can look into the Prefect server, so that nothing is made for its UI."""
     retry_after_s: tuple[float, ...] = (5.0, 20.0, 60.0)
-    """How long to wait before each new attempt at preparing or publishing, where the cause may pass."""
+    """How long to wait before each new attempt at what is not measuring, where the cause may pass."""
 
 
 _LAUNCH: ContextVar[Launch | None] = ContextVar("launch", default=None)

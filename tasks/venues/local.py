@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from configs.block import BlockSpec
 from configs.workloads import BEGIN_WITHIN
@@ -29,8 +29,15 @@ _LAST_LINES = 5
 _LOOK_EVERY_S: Final = 10.0
 """How often it is asked within a block what is broken: seldom, since asking takes some of the machine."""
 
-Meet = Callable[[], StartSignal]
-"""Called once, in a thread, when a client is ready; returns when all clients may be told how to go on."""
+
+class Meet(Protocol):
+    """How a client agrees with the others of its block. Each is called once at most, in a thread."""
+
+    def begin(self) -> StartSignal:
+        """Called when it is ready; returns when all clients may be told how to go on."""
+
+    def end(self) -> None:
+        """Called when its operations have ended; returns when those of all have."""
 
 
 class LocalVenue:
@@ -95,7 +102,7 @@ class LocalVenue:
         ours, theirs = socket.socketpair()
         with theirs:  # the process has its own copy, whose end is then seen
             worker = self._start_process([*command, str(theirs.fileno())], theirs.fileno())
-        threading.Thread(target=_tell_when_to_begin, args=(ours, meet), daemon=True).start()
+        threading.Thread(target=_tell_how_to_go_on, args=(ours, meet), daemon=True).start()
         return worker
 
     def _start_process(self, command: list[str], *kept_open: int) -> "subprocess.Popen[bytes]":
@@ -125,11 +132,14 @@ class LocalVenue:
                 raise _BrokenError(problem)
 
 
-def _tell_when_to_begin(channel: socket.socket, meet: Meet) -> None:
+def _tell_how_to_go_on(channel: socket.socket, meet: Meet) -> None:
     """Beside a process: once it is ready, tell it how to go on; over with the process at the latest."""
     with channel, contextlib.suppress(OSError):
         if channel.recv(1):
-            channel.sendall(meet().model_dump_json().encode() + b"\n")
+            channel.sendall(meet.begin().model_dump_json().encode() + b"\n")
+        if channel.recv(1):
+            meet.end()
+            channel.sendall(b"\n")
 
 
 class _BrokenError(Exception):

@@ -1,4 +1,6 @@
-"""Stores what killed runs had measured, from their journals (see `journal`).
+"""Stores what runs that ended early had measured, from their journals (see `journal`).
+
+Most of those were killed; a run whose store refused a file has ended in good order, and left it here too.
 
 What is done twice changes nothing: a cell's file has one name, and one that is in the store is left alone. A
 cell that was cut short ends with a row that says so; one whose blocks had all ended is stored as its run
@@ -6,7 +8,7 @@ would have stored it. What cannot be stored now is kept for the next time.
 """
 
 import contextlib
-import shutil
+import re
 import time
 import zlib
 from collections import defaultdict
@@ -17,21 +19,24 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from configs.errors import UserError
+from configs.run_record import RUN_ID_PATTERN
 from tasks.results.cells import EndedCell, store_cell
-from tasks.results.schema import samples_name
+from tasks.results.schema import VERSION_FOLDER, samples_name
 from tasks.results.store import Store, open_store
 from tasks.venues.journal import (
+    LOCK_FILE,
     RUN_FILE,
     BlockName,
     JournalHeader,
+    device_of,
+    is_unfinished,
     journals_folder,
     locked_journal,
-    results_endpoint,
     state_folder,
 )
 from tasks.venues.scratch import remove_run
-from tasks.venues.session import why_nothing_succeeded
-from tasks.venues.wire import BlockOutcome, WireError, receive
+from tasks.venues.session import CUT_SHORT, how_much_was_measured, why_nothing_succeeded
+from tasks.venues.wire import BlockOutcome, receive
 
 _FORMING_S: Final = 3600.0
 """A journal has no header for a moment after it was begun: one that is older will never have one."""
@@ -47,11 +52,11 @@ def recover() -> tuple[str, ...]:
     """
     told: list[str] = []
     try:
-        folders = sorted(path for path in journals_folder().iterdir() if path.is_dir())
+        folders = sorted(path for path in journals_folder().iterdir() if _is_a_runs(path))
     except FileNotFoundError:
         return ()
     except OSError as error:
-        return (f"{journals_folder()}: journals of killed runs cannot be looked for ({error.strerror})",)
+        return (f"{journals_folder()}: journals of runs cannot be looked for ({error.strerror})",)
     for folder in folders:
         try:
             with locked_journal(folder):
@@ -61,9 +66,14 @@ def recover() -> tuple[str, ...]:
             FileNotFoundError,
         ):  # it lives, or another one recovers it
             continue
-        except (OSError, UserError) as error:
-            told.append(f"what run {folder.name} had measured is kept in {folder} for the next time: {error}")
+        except Exception as error:  # noqa: BLE001 - what an earlier run left must not keep the next from measuring
+            why = str(error) if isinstance(error, OSError | UserError) else repr(error)
+            told.append(f"what run {folder.name} had measured is kept in {folder} for the next time: {why}")
     return tuple(told)
+
+
+def _is_a_runs(path: Path) -> bool:
+    return re.fullmatch(RUN_ID_PATTERN, path.name) is not None and path.is_dir()
 
 
 def _recovered(folder: Path) -> Iterator[str]:
@@ -82,16 +92,17 @@ def _recovered(folder: Path) -> Iterator[str]:
             blocks, cells = blocks + len(outcomes), cells + 1
         for block in outcomes:
             files[block].unlink()
-    damaged = lost + _unfinished(folder)
     if blocks:
         yield (
-            f"run {header.run.run_id} was killed: {blocks} blocks of {cells} cells that it had not stored "
-            f"are now in {header.results}"
+            f"run {header.run.run_id} ended before it had stored {blocks} blocks of {cells} cells: they are "
+            f"now in {header.results}"
         )
-    if damaged:
-        yield f"{damaged} damaged blocks of run {header.run.run_id} were moved to {_set_aside(folder)}"
+    if unfinished := _remove_unfinished(folder):
+        yield f"{unfinished} half-written blocks of run {header.run.run_id} were removed: it ended meanwhile"
+    if lost:
+        yield f"{lost} damaged blocks of run {header.run.run_id} were moved to {_set_aside(folder)}"
     else:
-        shutil.rmtree(folder)
+        _remove(folder)
 
 
 def _header(folder: Path) -> JournalHeader | None:
@@ -111,23 +122,41 @@ def _without_header(folder: Path) -> Iterator[str]:
             f"it was moved to {_set_aside(folder)}"
         )
     elif time.time() - folder.stat().st_mtime > _FORMING_S:
-        shutil.rmtree(folder)
+        _remove_unfinished(folder)
+        _remove(folder)
 
 
 def _store(header: JournalHeader) -> Store:
     """The store that the run was given.
 
     Raises:
-        UserError: it is not there now, or this environment would lead to another one of that name.
+        UserError: it is not there now, or what has its name now is another one.
     """
-    if "://" not in header.results and not Path(header.results).is_dir():
-        raise UserError(f"{header.results} is not there: mount its disk, or delete the journal")
-    if "://" in header.results and header.endpoint != results_endpoint():
+    if "://" not in header.results:
+        _refuse_another_disk(header, Path(header.results))
+    store = open_store(header.results)
+    if header.endpoint != store.endpoint:
         wanted = (
-            f"AWS_ENDPOINT_URL to that of {header.endpoint}" if header.endpoint else "no AWS_ENDPOINT_URL"
+            f"AWS_ENDPOINT_URL to that of {header.endpoint}"
+            if header.endpoint
+            else "no AWS_ENDPOINT_URL, and no endpoint_url in the profile"
         )
         raise UserError(f"{header.results} was at another S3 server: set {wanted}, and run again")
-    return open_store(header.results)
+    return store
+
+
+def _refuse_another_disk(header: JournalHeader, results: Path) -> None:
+    """Where a disk is not mounted, its mount point is an empty folder.
+
+    The number of a device may change at each mount or boot: a folder that has results counts in any case.
+    """
+    if not results.is_dir():
+        raise UserError(f"{results} is not there: mount its disk, or delete the journal")
+    if header.device not in {None, device_of(results)} and not (results / VERSION_FOLDER).is_dir():
+        raise UserError(
+            f"{results} lay on another disk and has no results now: mount its disk; where it is the right "
+            f"one, make the folder {VERSION_FOLDER} in it"
+        )
 
 
 def _cells(folder: Path) -> dict[tuple[str, str], dict[int, Path]]:
@@ -140,18 +169,18 @@ def _cells(folder: Path) -> dict[tuple[str, str], dict[int, Path]]:
 
 
 def _read(files: Mapping[int, Path]) -> _Blocks:
-    """The blocks that are whole."""
+    """The blocks that are whole, and that this version understands."""
     found = {}
     for block, file in files.items():
         payload, name = file.read_bytes(), BlockName.of(file)
         if name and zlib.crc32(payload) == name.crc32:
-            with contextlib.suppress(WireError, ValueError):  # of another version
+            with contextlib.suppress(Exception):  # of another version: it may lack or have anything
                 found[block] = receive(payload)
     return found
 
 
 def _is_new(store: Store, header: JournalHeader, config_id: str, workload_id: str) -> bool:
-    """Whether the store has no file of a cell: its run may have stored it just before it was killed."""
+    """Whether the store has no file of a cell: its run may have stored it just before it ended."""
     name = samples_name(header.run, config_id, workload_id)
     return name not in store.names(name.rpartition("/")[0])
 
@@ -162,20 +191,30 @@ def _ended(config_id: str, workload_id: str, outcomes: _Blocks, blocks: int) -> 
     status, reason, error = last.status, last.reason, "CellFailed"
     samples = [(block, outcome.samples) for block, outcome in outcomes.items() if len(outcome.samples)]
     if status == "measured" and len(outcomes) < blocks:
-        reason = f"the run was killed: {len(outcomes)} of {blocks} blocks were measured"
-        status, error = "failed", "RunKilled"
+        status, reason, error = "failed", how_much_was_measured(len(outcomes), blocks), CUT_SHORT
     elif status == "measured" and (why := why_nothing_succeeded(samples)):
         status, reason = "failed", why
     return EndedCell(config_id, workload_id, samples, status, reason, error)
 
 
-def _unfinished(folder: Path) -> int:
-    """Blocks that were being written when the run was killed; each has a hidden file."""
-    return sum(file.name.startswith(".") for file in folder.iterdir())
+def _remove_unfinished(folder: Path) -> int:
+    """Remove what was being written when the run was killed, which nobody can read."""
+    unfinished = [file for file in folder.iterdir() if is_unfinished(file)]
+    for file in unfinished:
+        file.unlink()
+    return len(unfinished)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a journal that keeps nothing; what somebody else has put there stays."""
+    for name in (RUN_FILE, LOCK_FILE):
+        (folder / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _set_aside(folder: Path) -> Path:
-    """Where a journal lies that cannot be recovered: nothing measured is thrown away."""
+    """Where a journal lies that cannot be read: nothing measured is thrown away."""
     damaged = state_folder() / "damaged"
     damaged.mkdir(mode=0o700, exist_ok=True)
     return folder.rename(damaged / folder.name)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from configs.block import BlockSpec
 from configs.lab_delays import Delays
@@ -22,6 +22,9 @@ from tasks.kernel.samples import BESIDES, OPERATIONS, SampleColumns
 from tasks.kernel.schedule import interleaved, share
 from tasks.venues.scratch import folder_of_block
 from tasks.venues.wire import BlockCost, BlockOutcome
+
+CUT_SHORT: Final = "RunCutShort"
+"""The kind of the error of a cell whose run ended before all its blocks had."""
 
 
 class Venue(Protocol):
@@ -46,6 +49,10 @@ class CellMeasurement:
     cell: Cell
     status: Literal["measured", "skipped", "failed"] = "measured"
     reason: str = ""
+    error: str = "CellFailed"
+    """The kind of the failure, where it failed."""
+    ended: int = 0
+    """Blocks that have ended, whether or not they have samples."""
     cache_state: str = ""
     proofs: dict[int, dict[str, str]] = field(default_factory=dict)
     """By block."""
@@ -58,6 +65,7 @@ class CellMeasurement:
 
     def add(self, block: int, outcome: BlockOutcome) -> None:
         """Take in one block."""
+        self.ended += 1
         self.status, self.reason = outcome.status, outcome.reason
         self.cache_state = outcome.cache_state or self.cache_state
         if outcome.proof:
@@ -80,6 +88,17 @@ class CellMeasurement:
         """
         if self.status == "measured" and (reason := why_nothing_succeeded(self.blocks)):
             self.status, self.reason = "failed", reason
+
+    def cut_short(self, blocks: int) -> None:
+        """Say of a cell that more was to be measured, so that it does not look whole."""
+        if self.status == "measured":
+            self.status, self.error = "failed", CUT_SHORT
+            self.reason = how_much_was_measured(self.ended, blocks)
+
+
+def how_much_was_measured(ended: int, blocks: int) -> str:
+    """Of a cell whose run was cut short, by whatever it was."""
+    return f"the run was cut short: {ended} of {blocks} blocks were measured"
 
 
 def why_nothing_succeeded(blocks: Iterable[tuple[int, SampleColumns]]) -> str:
@@ -179,9 +198,10 @@ def measure_cells(
                 measurement.blocks.clear()
         on_block(len(rounds), len(rounds), "")
     finally:
-        for cell_id in waiting:
-            if measurements[cell_id].blocks or measurements[cell_id].status != "measured":
-                on_cell(measurements[cell_id])
+        for measurement in map(measurements.__getitem__, waiting):
+            if measurement.ended:
+                measurement.cut_short(plan.suite.blocks)
+                on_cell(measurement)
     return tuple(measurements.values())
 
 

@@ -7,8 +7,9 @@ all of them. They connect and warm up, wait for one another, and begin what coun
 A client is late whose first counted operation began more than `LATE_MS` after that moment: the block stands,
 its proof says so, and its throughput is of the window in which all were active. Where a client died, failed
 or never came to the start, the block is failed, and the samples of all clients are kept. Clients on several
-hosts have several clocks, whose distance is looked at before each block: one that is off by more than the
-same bound has no common start.
+hosts have several clocks, whose distance from the run's is measured before each block: each client is told
+the start as its own clock shows it, and its samples are put on the clock of the run. One that is off by more
+than the same bound, or cannot be read as closely as that, has no common start.
 """
 
 import hashlib
@@ -22,16 +23,13 @@ from configs.workloads import BlobRead, FileDownload, FirstRequest
 from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import BESIDES, NULL, OPERATIONS, SampleColumns
 from tasks.venues.session import merged_proof
-from tasks.venues.wire import BlockCost, BlockOutcome
+from tasks.venues.wire import GIVEN_UP, BlockCost, BlockOutcome
 
 LATE_MS: Final = 100.0
 """How long after the common start a client may begin without being called late."""
 
 _OF_A_BLOCK: Final = "_in_block"
 """How names end in a proof of what a client counted over its block."""
-
-GIVEN_UP: Final = "not all clients came to the common start"
-"""What clients that were ready are told where another one was not."""
 
 
 def split(spec: BlockSpec) -> tuple[BlockSpec, ...]:
@@ -93,6 +91,14 @@ def late_by_ms(outcomes: Sequence[BlockOutcome], start_us: int) -> dict[int, flo
     """How long after the common start each client began what counts, by its number, in milliseconds."""
     begun = {number: _begun_us(outcome.samples) for number, outcome in enumerate(outcomes)}
     return {number: (at_us - start_us) / 1000 for number, at_us in begun.items() if at_us is not None}
+
+
+def moved_in_time(samples: SampleColumns, by_us: int) -> None:
+    """Put the starts of samples on another clock."""
+    started_us = samples.integers.get("started_us", array("q"))
+    for row, at_us in enumerate(started_us if by_us else ()):
+        if at_us != NULL:
+            started_us[row] = at_us + by_us
 
 
 def _begun_us(samples: SampleColumns) -> int | None:

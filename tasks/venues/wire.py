@@ -8,7 +8,8 @@ Of a column in which nothing happened only the name is sent. Samples never pass 
 rounded and nothing is taken from what a client printed.
 
 Where several clients measure one block, each process has a channel more: over it goes that it is ready, and
-back comes one line, a `StartSignal`.
+back comes one line, a `StartSignal`; then that its operations have ended, and back comes an empty line once
+those of all have.
 """
 
 import sys
@@ -55,6 +56,12 @@ class BlockOutcome:
 
 READY: Final = b"+"
 """What a process says when it is connected, warmed up, and waits for the common start."""
+ENDED: Final = b"-"
+"""What it says when its operations have ended, and it waits with its clean-up."""
+
+
+GIVEN_UP: Final = "not all clients came to the common start"
+"""What clients that were ready are told where another one was not."""
 
 
 class StartSignal(Model):

@@ -4,30 +4,33 @@ Imports no Prefect and no Parquet. The answer leaves through the output that it 
 else that clients print goes to the error output, so that nothing printed can become a result.
 
 With an argument it is one of several clients that measure the block at the same time: the argument is the
-number of a connected socket over which it says that it is ready, and is told when all begin.
+number of a connected socket over which it says that it is ready, and is told when all begin; and then that
+its operations have ended, and is told when those of all have.
 """
 
+import contextlib
 import os
 import socket
 import sys
+import time
 
 from configs.block import BlockSpec
 from tasks.kernel.start import CommonStart, sleep_until
 from tasks.venues.block import run_block
-from tasks.venues.wire import READY, StartSignal, send
+from tasks.venues.wire import ENDED, READY, StartSignal, send
 
 
 def main() -> None:
     """Run one block."""
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    start = _common_start(socket.socket(fileno=int(sys.argv[1]))) if len(sys.argv) > 1 else None
     spec = BlockSpec.model_validate_json(sys.stdin.buffer.read())
+    start = _common_start(socket.socket(fileno=int(sys.argv[1])), spec) if len(sys.argv) > 1 else None
     with results:
         send(run_block(spec, start), results)
 
 
-def _common_start(channel: socket.socket) -> CommonStart:
+def _common_start(channel: socket.socket, spec: BlockSpec) -> CommonStart:
     """The start that whoever started this process tells it over a channel."""
 
     def wait_for_others() -> str:
@@ -41,7 +44,22 @@ def _common_start(channel: socket.socket) -> CommonStart:
             sleep_until(signal.start_us)
         return signal.why_not
 
-    return CommonStart(wait_for_others)
+    def wait_for_their_end() -> None:
+        left_s = _left_s(spec)
+        if left_s > 0:
+            with contextlib.suppress(OSError):  # the time is up, or nobody is there who could tell
+                channel.settimeout(left_s)
+                channel.sendall(ENDED)
+                channel.recv(1)
+
+    return CommonStart(wait_for_others, wait_for_their_end)
+
+
+def _left_s(spec: BlockSpec) -> float:
+    """Until no client of the block begins anything more: what is then left of its time is for its end."""
+    if spec.deadline_ns is None:
+        return 0.0
+    return (spec.deadline_ns - time.perf_counter_ns()) / 1e9
 
 
 if __name__ == "__main__":

@@ -193,8 +193,8 @@ def test_aliases_are_written_out_for_what_they_name() -> None:
         parse_suite(text, "s.yaml")
 
 
-def test_a_missing_suite_is_answered_with_those_that_ship() -> None:
-    with pytest.raises(UserError, match=r"nightly-x: no such suite; .* ships: .*lab"):
+def test_a_missing_suite_is_answered_with_those_that_are_known() -> None:
+    with pytest.raises(UserError, match=r"nightly-x: no such suite; .* or a name: .*lab"):
         load_suite("nightly-x")
 
 

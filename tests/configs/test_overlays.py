@@ -117,10 +117,10 @@ def test_a_suite_that_lies_in_the_lab_by_itself_needs_no_overlay() -> None:
 
 def test_the_later_layer_wins(suite: str, tmp_path: Path) -> None:
     targets = tmp_path / "targets.yaml"
-    targets.write_text("targets: {bucket: {bucket: from-file}, mount: {fstype: from-file}}")
+    targets.write_text("targets: {bucket: {bucket: s3bench-lab-plain}, mount: {fstype: from-file}}")
     settings = ["targets.bucket.bucket=from-set", "targets.bucket.bucket=from-last-set"]
     in_lab = load_suite(suite, in_lab=True, targets_file=str(targets))
-    assert in_lab.bucket("bucket").bucket == "from-file"
+    assert in_lab.bucket("bucket").bucket == "s3bench-lab-plain"
     settings.append("targets.mount.path=/mnt/set")
     found = load_suite(suite, targets_file=str(targets), settings=settings)
     assert found.bucket("bucket").bucket == "from-last-set"

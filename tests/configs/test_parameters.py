@@ -39,12 +39,27 @@ def test_suites_and_configurations_are_choices_the_operators_own_among_them(
 ) -> None:
     (tmp_path / "ours.yaml").write_text("configurations: {our-way: {}}", encoding="utf-8")
     (tmp_path / "broken.yaml").write_text("configurations: [", encoding="utf-8")
-    monkeypatch.setenv("S3BENCH_SUITES", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    monkeypatch.setenv("S3BENCH_SUITES", f"~/{tmp_path.name}")
     fields = BenchmarkParameters.model_json_schema()["properties"]
     assert fields["suite"]["enum"] == list(known_suites())
     assert {"lab", "e1-cloudtrail-s3-files", "ours", "broken"} <= set(known_suites())
     assert fields["only"]["items"]["enum"] == list(known_configurations())
     assert {"boto3-lab", "mount-lab", "s3_files", "our-way"} <= set(known_configurations())
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["since: 2026-13-45", "a: !!int x", "a: !!timestamp x", "a: " + "[" * 5000, "\udcff", "- 1", ""],
+)
+def test_no_file_of_the_operators_takes_the_form_away(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bad.yaml").write_bytes(content.encode("utf-8", "surrogateescape"))
+    monkeypatch.setenv("S3BENCH_SUITES", str(tmp_path))
+    fields = BenchmarkParameters.model_json_schema()["properties"]
+    assert "bad" in fields["suite"]["enum"]
+    assert "boto3-lab" in fields["only"]["items"]["enum"]
 
 
 def test_the_form_can_do_what_the_command_line_can() -> None:
@@ -55,3 +70,27 @@ def test_the_form_can_do_what_the_command_line_can() -> None:
 def test_a_host_that_is_busy_is_waited_for_or_not() -> None:
     assert BenchmarkParameters(wait_at_most_minutes=5).wait_for_host_s == 300
     assert BenchmarkParameters(when_busy="refuse").wait_for_host_s == 0
+
+
+def test_a_run_by_hand_that_names_a_suite_alone_keeps_what_the_operator_has_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_here = {
+        "S3BENCH_RESULTS": "s3://my-bucket/results",
+        "S3BENCH_LAB": "/var/lib/lab",
+        "S3BENCH_NIGHTLY_CRON": "5 3 * * 1-5",
+        "S3BENCH_TIMEZONE": "Europe/Berlin",
+    }
+    for name, value in set_here.items():
+        monkeypatch.setenv(name, value)
+    run, history = BenchmarkParameters(suite="lab"), CompareParameters(nights=30)
+    assert (run.results, run.lab_folder) == ("s3://my-bucket/results", "/var/lib/lab")
+    assert (history.results, history.cron, history.timezone) == (
+        "s3://my-bucket/results",
+        "5 3 * * 1-5",
+        "Europe/Berlin",
+    )
+    shown = BenchmarkParameters.model_json_schema()["properties"]
+    assert (shown["results"]["default"], shown["lab_folder"]["default"]) == (run.results, run.lab_folder)
+    monkeypatch.setenv("S3BENCH_RESULTS", "")
+    assert BenchmarkParameters().results == "results"

@@ -112,3 +112,19 @@ def test_a_dask_scheduler_is_named_by_protocol_host_and_port(address: str) -> No
 def test_an_address_that_is_no_dask_scheduler_is_refused_by_name(address: str) -> None:
     with pytest.raises(ValidationError, match="dask_scheduler"):
         BenchmarkParameters(dask_scheduler=address)
+
+
+@pytest.mark.parametrize(("iterations", "right"), [(9, False), (11, False), (12, True)])
+def test_each_thread_of_clients_needs_an_operation_that_counts(iterations: int, right: bool) -> None:
+    """Two blocks of three threads: with fewer, one of them never comes to the common start."""
+    counts = f"iterations: {iterations}, warmup: 6, concurrency: 3"
+    change = ("size: 64, iterations: 20, warmup: 4", f"size: 64, {counts}")
+    if right:
+        suite_with(change)
+        return
+    assert mistake_of(change).startswith(
+        f"s.yaml:14: workloads.write.iterations: {iterations} operations with 6 warm-ups among them leave "
+        "some of the 6 parts of a run without one that counts"
+    )
+    assert mistake_of(change).endswith("give at least 12 iterations")
+    suite_with(change, ("clients: 4", "clients: 4, workloads: [read]"))

@@ -13,8 +13,8 @@ name: s
 lab: aws-shaped
 blocks: 1
 targets:
-  b: {kind: bucket, bucket: logs}
-  x: {kind: directory_bucket, bucket: logs--apne1-az4--x-s3}
+  b: {kind: bucket, bucket: s3bench-lab}
+  x: {kind: directory_bucket, bucket: s3bench-lab--apne1-az4--x-s3}
   m: {kind: mount, shows: x}
 configurations:
   api: {access_path: {kind: boto3_api}, target: x}
@@ -87,6 +87,11 @@ def test_a_cell_knows_its_bucket_also_behind_a_mount() -> None:
             r"mount_io cannot do 'up' \(file_upload\); it can do: read, lag",
         ),
         ("lab: aws-shaped", "lab: true", "the plain lab has no directory_bucket: write lab: aws-shaped"),
+        (
+            "bucket: s3bench-lab}",
+            "bucket: tiny-bucket}",
+            "targets.b.bucket: the lab has no bucket tiny-bucket: it has s3bench-lab, s3bench-lab-plain, ",
+        ),
         ("lab: aws-shaped", "lab: false", "targets.x.region: say in which region"),
         ("tree_download, dataset: t", "tree_download, dataset: d", "'d' is not a dataset of a file tree"),
         (

@@ -156,6 +156,16 @@ def test_a_dataset_that_is_used_or_was_read_or_prepared_lately_is_kept(area: Are
     assert area.tend_the_only_one(last_read=lambda _name, _prefix: LATER - DAY).action == "removed"
 
 
+def test_copies_are_listed_and_never_removed(area: Area, keys_below: Keys) -> None:
+    manifest = area.prepare("old")
+    area.put(f"{AREA}old.manifest.json", manifest.model_copy(update={"seed": None}).model_dump_json())
+    before = keys_below("")
+    outcome = area.tend_the_only_one()
+    assert outcome.action == "listed"
+    assert "it is a copy whose source may be gone, and is never removed" in outcome.reason
+    assert keys_below("") == before
+
+
 def test_what_is_not_plainly_ours_is_left_and_told(area: Area, keys_below: Keys) -> None:
     manifest = area.prepare("old")
     key = f"{AREA}old.manifest.json"

@@ -195,8 +195,10 @@ def test_a_client_whose_dask_worker_is_killed_ends_its_cell_and_not_the_run(
 
 
 @contextmanager
-def dask_cluster(folder: Path, environment: dict[str, str], workers: int) -> Iterator[str]:
-    """A cluster in a process of its own, as one that somebody else runs; its address."""
+def dask_cluster(
+    folder: Path, environment: dict[str, str], workers: int
+) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """A cluster in a process of its own, as one that somebody else runs; its address, and that process."""
     program = folder / "somebody_elses_cluster.py"
     program.write_text(
         "import sys\n"
@@ -217,7 +219,7 @@ def dask_cluster(folder: Path, environment: dict[str, str], workers: int) -> Ite
         text=True,
     ) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
+        yield process.stdout.readline().strip(), process
         process.communicate(timeout=60)
 
 
@@ -227,7 +229,7 @@ def test_clients_run_on_a_cluster_of_others_with_its_own_credentials(
     arguments = ["run", many.name, "--only", "one", "two", "--set", "workloads.long=null"]
     with running_lab(tmp_path / ".lab") as lab:
         elsewhere = environment | lab.environment() | {"PREFECT_HOME": str(tmp_path / "home" / ".prefect")}
-        with dask_cluster(tmp_path, elsewhere, workers=2) as address:
+        with dask_cluster(tmp_path, elsewhere, workers=2) as (address, _):
             answer = s3bench(*arguments, "--dask-scheduler", address, PREFECT_API_URL=prefect_api_url)
             assert answer.returncode == 0, answer.stdout + answer.stderr
             proof = cells_of(tmp_path)["two/read"]["proof"]
@@ -249,6 +251,54 @@ def test_clients_run_on_a_cluster_of_others_with_its_own_credentials(
     assert "the Dask cluster has 2 threads for 3 clients: start more workers, or give fewer clients" in told
     statuses = {name: cell["status"] for name, cell in cells_of(tmp_path, "others").items()}
     assert statuses == {"one/read": "measured", "two/read": "failed"}
+
+
+def test_a_scheduler_of_others_that_is_killed_ends_its_cells_and_not_the_run(
+    many: Path, tmp_path: Path, environment: dict[str, str], prefect_api_url: str
+) -> None:
+    with running_lab(tmp_path / ".lab") as lab:
+        elsewhere = environment | lab.environment() | {"PREFECT_HOME": str(tmp_path / "home" / ".prefect")}
+        with dask_cluster(tmp_path, elsewhere, workers=2) as (address, scheduler):
+            command = subprocess.Popen(
+                [
+                    *(Path(sys.executable).with_name("s3bench"), "run", many.name, "--only", "one", "two"),
+                    *("--seed", "1", "--dask-scheduler", address),
+                ],
+                cwd=tmp_path,
+                env=environment | {"PREFECT_API_URL": prefect_api_url},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            busy: list[psutil.Process] = []
+            deadline = time.monotonic() + 120
+            while sum(process.cpu_times().user for process in busy) < 2 * 1.5:
+                assert command.poll() is None, command.communicate()[0]
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+                try:
+                    busy = measuring(psutil.Process(scheduler.pid))
+                    _ = [process.cpu_times() for process in busy]
+                except psutil.Error:
+                    busy = []
+            scheduler.kill()
+            killed = time.monotonic()
+            output, _ = command.communicate(timeout=200)
+            assert time.monotonic() - killed < 60 + 60, "bounded by block_timeout_s"
+            psutil.wait_procs(busy, timeout=60)
+    assert command.returncode == 1, output
+    assert "Traceback" not in output
+    cells = cells_of(tmp_path)
+    assert cells["one/read"]["status"] == "measured", "what needs no cluster is measured to its end"
+    assert cells["two/long"]["status"] == "failed"
+    assert "scheduler" in cells["two/long"]["reason"] or "Dask cluster" in cells["two/long"]["reason"]
+    rows = duckdb.execute(
+        "SELECT count(*) FROM read_parquet(?, hive_partitioning = true) "
+        "WHERE config = 'one' AND outcome = 'ok'",
+        [samples(tmp_path)],
+    ).fetchone()
+    assert rows == (200,)
+    assert not any(process.is_running() for process in busy)
 
 
 def test_a_cluster_that_is_not_there_fails_its_cells_and_no_others(

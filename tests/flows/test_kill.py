@@ -120,7 +120,7 @@ def test_after_kill_9_all_blocks_are_stored_all_processes_are_gone_and_the_next_
     assert "INCOMPLETE" in report.stdout
     blocks_of_cells = Counter((config_id, workload_id) for _, config_id, workload_id, _ in measured)
     for blocks, cells in Counter(blocks_of_cells.values()).items():
-        assert report.stdout.count(f"the run was killed: {blocks} of 4 blocks were measured") == cells
+        assert report.stdout.count(f"the run was cut short: {blocks} of 4 blocks were measured") == cells
 
     whole = hashes(tmp_path / "results")
     after = s3bench("run", "small.yaml", "--only", "boto3-lab")
@@ -142,7 +142,7 @@ def test_after_kill_9_of_everything_at_once_the_next_run_tidies_first(
 
     after = s3bench("run", "small.yaml", "--only", "boto3-lab")
     assert after.returncode == 0, after.stdout + after.stderr
-    assert f"was killed: {len(measured)} blocks of 6 cells that it had not stored are now in" in after.stdout
+    assert f"ended before it had stored {len(measured)} blocks of 6 cells: they are now in" in after.stdout
     assert "was left by a killed run: ended " in after.stdout
     assert list((tmp_path / "state" / "journal").iterdir()) == []
     assert lab_status(tmp_path / ".lab").condition == "down"

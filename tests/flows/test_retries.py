@@ -1,13 +1,15 @@
-"""Preparing is tried again where the cause may pass; bad input and measuring never are."""
+"""Preparing and recording are tried again where the cause may pass; bad input and measuring never are."""
 
 import contextlib
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import httpx
 import pytest
+from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import (
@@ -19,15 +21,22 @@ from prefect.settings import (
 
 from configs.datasets import Blobs
 from configs.loading import parse_suite
-from configs.run_record import RunIdentity
+from configs.run_record import RunIdentity, Timing
+from tasks import publish as publishing
+from tasks.kernel.samples import SampleColumns
 from tasks.measure import measure
 from tasks.patience import may_pass, patient
 from tasks.prepare import prepare
+from tasks.publish import Shown, show_artifact
+from tasks.record import Circumstances, record
 from tasks.reports.progress import LineReporter
+from tasks.results.cells import EndedCell, store_cell
+from tasks.results.reader import read_run
 from tasks.results.store import open_store
+from tasks.venues.accounting import environment
 from tasks.venues.launch import Launch
 from tasks.venues.places import Place
-from tasks.venues.session import SessionPlan
+from tasks.venues.session import CellMeasurement, SessionPlan
 from tests.served import Proxy
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_prefect", "environment_of_s3")]
@@ -80,6 +89,53 @@ def test_preparing_is_tried_again_until_the_server_answers_and_is_whole_then(
     assert state.is_completed(), state.message
     assert len(state.result().objects) == 2
     assert attempts_at(state.state_details.task_run_id) == 3
+
+
+def test_recording_is_tried_again_until_the_store_answers_and_the_run_is_whole_then(
+    s3_endpoint_url: str, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    run = RunIdentity(run_id="20260101T020000Z-00000077", dt="2026-01-01")
+    suite = parse_suite(SUITE.format(bucket=bucket, endpoint_url=s3_endpoint_url), "s.yaml")
+    plan = SessionPlan(run, suite, "", 1, {}, {}, tmp_path)
+    measurement = CellMeasurement(suite.cells()[0])
+    samples = SampleColumns()
+    samples.grow(3, "read")
+    cell = EndedCell("one", "read", [(0, samples)], "measured")
+    proxy = Proxy(httpx.URL(s3_endpoint_url).port or 0, refuse_first=4)  # the attempts of the client's own
+    with contextlib.closing(proxy):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", s3_endpoint_url)
+        measurement.stored_as = store_cell(open_store(f"s3://{bucket}/results"), run, cell)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.port}")
+        store = open_store(f"s3://{bucket}/results")
+        now = datetime.now(UTC)
+        timing = Timing(server_start_ms=0, prepare_ms=0, measure_ms=0, wall_ms=0)
+        circumstances = Circumstances(now, now, timing, environment((measurement,)))
+        launch = Launch(LineReporter(print), retry_after_s=(0.1, 0.2))
+        state = patient(record, launch)(plan, store, (measurement,), circumstances, return_state=True)
+        assert state.is_completed(), state.message
+        assert read_run(store, run.run_id).state == "complete"
+    assert attempts_at(state.state_details.task_run_id) == 2
+
+
+def test_an_artifact_that_the_server_does_not_take_at_first_is_made_once(
+    monkeypatch: pytest.MonkeyPatch, prefect_api_url: str
+) -> None:
+    def once_away(**_artifact: object) -> None:
+        monkeypatch.undo()
+        raise httpx.ConnectError("the server restarts")
+
+    @flow
+    def showing() -> None:
+        launch = Launch(LineReporter(print), retry_after_s=(0.1,))
+        for key in ("retried-first", "retried-second"):
+            patient(show_artifact, launch)(Shown(key, "of a test", [{"cell": key}]))
+
+    monkeypatch.setattr(publishing, "create_table_artifact", once_away)
+    assert showing(return_state=True).is_completed()
+    wanted = {"artifacts": {"key": {"like_": "retried-"}}}
+    found = httpx.post(f"{prefect_api_url}/artifacts/filter", json=wanted).json()
+    assert sorted(one["key"] for one in found) == ["retried-first", "retried-second"]
 
 
 def test_bad_input_is_not_tried_again(s3_endpoint_url: str, tmp_path: Path) -> None:

@@ -163,10 +163,10 @@ def test_findings_are_nights_without_a_run_and_what_became_slower(view: HistoryV
         for one in view.findings()
     ]
     assert found == [
-        ("night", "nightly", "01-21", "01-21 08:30"),
-        ("night", "nightly", "01-28", "01-28 08:30"),
-        ("night", "nightly", "01-29", "01-29 08:30"),
-        ("night", "nightly", "01-30", "01-30 08:30"),
+        ("night", "nightly", "01-21", "01-21 06:30"),
+        ("night", "nightly", "01-28", "01-28 06:30"),
+        ("night", "nightly", "01-29", "01-29 06:30"),
+        ("night", "nightly", "01-30", "01-30 06:30"),
         ("change", "mount/read read", "02-05", "02-07 02:30"),
         ("change", "mount/read read", "02-05", "02-07 02:30"),
     ]

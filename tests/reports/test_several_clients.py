@@ -67,12 +67,15 @@ def test_late_clients_are_named_beside_the_numbers(run: "Run") -> None:
     )
 
 
-def test_a_run_without_a_record_shows_what_clients_did_as_it_shows_threads(run: "Run") -> None:
+def test_a_run_without_a_record_has_no_throughput_of_those_of_whom_only_a_record_tells(run: "Run") -> None:
     with_clients(run)
     report = build_report(None, run.record.run_id, run.samples)
     section = next(one for one in document(report).sections if one.heading == "Workload read")
-    titles = [table.title for table in section.tables]
-    assert any(title.startswith("Throughput of all threads together") for title in titles)
+    assert not any("hroughput" in table.title for table in section.tables)
+    assert not any("MB/s" in name for table in section.tables for name in table.header)
+    told = "which, so no throughput of all together is shown."
+    assert [sentence.endswith(told) for sentence in section.sentences].count(True) == 1
+    assert not any(told in sentence for one in document(reported(run)).sections for sentence in one.sentences)
 
 
 @pytest.mark.parametrize("several", [True, False])

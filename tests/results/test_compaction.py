@@ -349,6 +349,10 @@ class MortalStore:
     def location(self) -> str:
         return self._store.location
 
+    @property
+    def endpoint(self) -> str:
+        return self._store.endpoint
+
     def check_writable(self) -> None:
         self._live().check_writable()
 

@@ -70,11 +70,14 @@ def write_night(store: Store, record: RunRecord) -> MakeRun:
         summaries: tuple[Summary, ...] = (summary("boto3", 7),),
         lab: bool = True,
         into: Store = store,
+        late: timedelta = timedelta(0),
+        host: dict[str, object] | None = None,
     ) -> RunIdentity:
         at = FIRST + timedelta(days=day)
-        run = RunIdentity(run_id=f"{at:%Y%m%dT%H%M%SZ}-{day:08x}", dt=dt_of(at))
+        run = RunIdentity(run_id=f"{at + late:%Y%m%dT%H%M%SZ}-{day:08x}", dt=dt_of(at))
         changed = {
-            "started_at": at,
+            "environment": record.environment.model_copy(update=host),
+            "started_at": at + late,
             "cells": cells,
             "lab": lab,
             "schedule": schedule,
@@ -174,6 +177,35 @@ def test_a_series_means_the_same_while_the_suite_asks_the_same_of_its_cell(
         ("boto3/read", "04", "read held 1,024 bytes and holds 2,048 bytes"),
         ("boto3/read", "05", "no longer in the local lab"),
     ]
+
+
+def test_nights_of_another_machine_are_another_series_and_it_is_said_since_when(
+    store: Store, write_night: MakeRun
+) -> None:
+    write_night(0)
+    write_night(1, host={"kernel": "6.9", "memory_bytes": 1})
+    write_night(2, host={"cpu_model": "faster", "cpu_count": 64})
+    write_night(3, host={"cpu_model": "faster", "cpu_count": 64})
+    found = read_history(store, "nightly", "2026-01-01")
+    meanings = found.nightly["meaning"].to_pylist()
+    assert (meanings[0], meanings[2]) == (meanings[1], meanings[3])
+    assert meanings[0] != meanings[2]
+    assert len(panel(found.nightly, "p50").keys) == 2
+    assert [(one.cell_id, f"{one.since_at:%d}", one.what) for one in found.redefinitions] == [
+        ("boto3/read", "03", "cpu_count: 2 → 64, cpu_model: test → faster"),
+    ]
+
+
+def test_of_two_runs_of_a_night_the_figures_are_those_of_the_one_that_counts(
+    store: Store, write_night: MakeRun
+) -> None:
+    whole = write_night(0)
+    cells = (cell("boto3"), cell("mount", status="failed"))
+    write_night(0, cells=cells, summaries=(summary("boto3", 9),), late=timedelta(hours=1))
+    found = read_history(store, "nightly", "2026-01-01")
+    assert len(found.runs) == 2
+    assert found.nightly["run_id"].to_pylist() == [whole.run_id]
+    assert panel(found.nightly, "p50").values_ns.tolist() == [[7]]
 
 
 def test_a_damaged_file_is_told_and_the_other_nights_are_read(

@@ -52,6 +52,28 @@ def test_a_file_is_kept_below_the_prefix_and_listed_by_its_name(
     assert s3_client.head_object(Bucket=bucket, Key=f"team/results/{NAME}")["ContentLength"] == 7
 
 
+@pytest.mark.parametrize(
+    ("endpoint_url", "endpoint"),
+    [
+        (None, ""),
+        ("https://s3.dualstack.eu-west-1.amazonaws.com", ""),
+        ("https://bucket.vpce-1a2b.s3.us-east-1.vpce.amazonaws.com", ""),
+        ("http://127.0.0.1:9000", "127.0.0.1:9000"),
+        ("https://user:secret@minio.example/path", "minio.example"),
+        ("https://notamazonaws.com", "notamazonaws.com"),
+    ],
+)
+def test_an_endpoint_is_told_apart_by_host_and_port_and_amazons_is_one(
+    endpoint_url: str | None, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+    if endpoint_url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint_url)
+    assert open_store("s3://some-bucket/results").endpoint == endpoint
+    assert open_store("results").endpoint == ""
+
+
 def test_more_names_than_one_answer_holds_are_all_listed(store: Store) -> None:
     expected = [f"v1/runs/{number:04}.parquet" for number in range(1005)]
     for name in expected:

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -50,7 +50,26 @@ def test_the_first_time_what_has_long_been_known_is_remembered_and_not_told() ->
     now = FIRST + timedelta(days=40)
     found = [news("night", "nightly", 3), news("night", "nightly", 38)]
     assert untold(found, None, now) == ((found[1],), (found[0].told,))
-    assert untold(found, (), now) == (tuple(found), ())
+
+
+def test_nights_that_another_schedule_would_have_had_are_no_news() -> None:
+    now = FIRST + timedelta(days=40)
+    of_weekly = [news("night", "nightly", day).told for day in (24, 31, 38)]
+    found = [news("night", "nightly", day) for day in range(20, 39)]
+    first, old = untold(found, of_weekly, now)
+    assert list(first) == found[-3:-1]  # 36 and 37, which became known within two days; 38 was told
+    assert len(found) - len(old) == len(first) + len(of_weekly)
+    changed = news("change", "boto3/read read", 3)
+    assert untold([changed], (), now) == ((changed,), ())
+
+
+def test_a_gap_that_was_told_is_not_told_again_where_its_schedule_is_moved_a_little() -> None:
+    now = FIRST + timedelta(days=40)
+    gap = news("night", "nightly", 38)
+    moved = replace(gap, told=replace(gap.told, at=gap.told.at + timedelta(minutes=30)))
+    assert untold([moved], (gap.told,), now) == ((), ())
+    next_night = news("night", "nightly", 39)
+    assert untold([next_night], (gap.told,), now) == ((next_night,), ())
 
 
 def test_a_change_that_its_p50_and_its_p90_show_a_few_nights_apart_is_told_once() -> None:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from configs.errors import UserError
-from tasks.stats.nights import NightRun, NightState, coverage, gaps, nights_due
+from tasks.stats.nights import NightRun, NightState, counting, coverage, gaps, nights_due
 
 NIGHTLY = "30 2 * * *"
 FIRST = datetime(2026, 11, 1, 2, 30, tzinfo=UTC)
@@ -93,7 +93,7 @@ def test_missing_nights_in_succession_are_told_as_a_range() -> None:
 
 
 def test_a_night_that_may_still_get_its_run_is_not_missing() -> None:
-    before_its_grace = DUE[9] + timedelta(hours=5, minutes=59)
+    before_its_grace = DUE[9] + timedelta(hours=3, minutes=59)
     assert states(run_of(9), now=before_its_grace) == ["complete"]
     assert states(run_of(9), now=before_its_grace + timedelta(minutes=1)) == ["complete", "missing"]
     unended = run_of(10, NightState.INCOMPLETE, known=False)
@@ -138,3 +138,19 @@ def test_a_run_of_another_rhythm_belongs_to_no_night_that_is_not_its_own() -> No
     last = NightRun("last", FIRST, every_two_minutes[4], NightState.COMPLETE)
     found = coverage(every_two_minutes, [earlier, last], NOON)
     assert [night.run_id for night in found] == ["last"]
+
+
+def test_the_run_whose_figures_count_is_the_one_that_covers_its_night() -> None:
+    complete = NightRun("a", DUE[8], DUE[8], NightState.COMPLETE)
+    failed_later = NightRun("b", DUE[8] + timedelta(hours=1), DUE[8], NightState.FAILED_CELLS)
+    other_night = NightRun("c", DUE[9], DUE[9], NightState.FAILED_CELLS)
+    again = NightRun("d", DUE[9] + timedelta(hours=1), DUE[9], NightState.FAILED_CELLS)
+    runs = [again, failed_later, complete, other_night]
+    assert counting(runs) == {"a", "d"}
+    assert {night.run_id for night in coverage(DUE, runs, NOON)} == {"a", "d"}
+    assert counting([run_of(1, NightState.INCOMPLETE, known=False)]) == frozenset()
+
+
+def test_a_look_in_the_morning_tells_of_the_night_before() -> None:
+    """Nights are due at half past two, and looked at from seven o'clock on."""
+    assert states(run_of(9), now=DUE[9].replace(hour=7, minute=0)) == ["complete", "missing"]

@@ -12,7 +12,6 @@ def row(day: int, **values: object) -> dict[str, object]:
     scheduled_at = FIRST + timedelta(days=day)
     return {
         "scheduled_at": scheduled_at,
-        "started_at": scheduled_at + timedelta(minutes=1),
         "config_id": "a",
         "workload_id": "w",
         "operation": "read",
@@ -29,7 +28,6 @@ def row(day: int, **values: object) -> dict[str, object]:
 NIGHTLY = pa.schema(
     [
         ("scheduled_at", pa.timestamp("ms", tz="UTC")),
-        ("started_at", pa.timestamp("ms", tz="UTC")),
         *((name, pa.string()) for name in ("config_id", "workload_id", "operation", "stage", "meaning")),
         *((name, pa.int64()) for name in ("n", "errors", "p50_ns", "p90_ns", "p90_high_ns")),
     ]
@@ -42,7 +40,7 @@ def made(*rows: dict[str, object], statistic: Statistic = "p50") -> Panel:
 
 def test_a_panel_has_a_row_for_each_series_and_a_column_for_each_measured_night() -> None:
     found = made(row(0), row(3), row(3, config_id="b", p50_ns=7), row(3, stage="read_ns"))
-    assert found.dts == ("2026-01-01", "2026-01-04")
+    assert found.nights == (FIRST, FIRST + timedelta(days=3))
     assert [str(key) for key in found.keys] == ["a/w read", "b/w read"]
     assert found.values_ns.tolist()[0] == [1000, 1003]
     assert np.isnan(found.values_ns[1, 0])
@@ -69,8 +67,3 @@ def test_a_p90_that_the_sample_does_not_support_is_no_value_and_a_p50_is() -> No
     rows = (row(0), row(1, p90_high_ns=None))
     assert np.isnan(made(*rows, statistic="p90").values_ns).tolist() == [[False, True]]
     assert not np.isnan(made(*rows).values_ns).any()
-
-
-def test_of_two_runs_of_a_night_the_later_counts() -> None:
-    later = row(0, p50_ns=5, started_at=FIRST + timedelta(hours=2))
-    assert made(later, row(0)).values_ns.tolist() == [[5]]

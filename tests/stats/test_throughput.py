@@ -75,6 +75,14 @@ def test_threads_whose_starts_or_sizes_nobody_knows_have_no_throughput(table: Ta
     assert series.together.median_bytes_per_s is None
 
 
+def test_workers_of_whom_nobody_knows_what_they_were_have_no_throughput(table: Table) -> None:
+    rows = [operation(0, worker, 0, 10) for worker in range(2)]
+    (series,) = split(table(rows), crews_known=False)
+    assert series.together == Together(2, ())
+    (alone,) = split(table(rows[:1]), crews_known=False)
+    assert alone.together is None
+
+
 def by_clients(rows: list[dict[str, object]], table: Table, clients: int, threads: int = 1) -> Together:
     samples = table(rows)
     (key,) = {(row["workload_id"], row["config_id"]) for row in samples.to_pylist()}

@@ -3,7 +3,9 @@
 import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,8 @@ from tasks.venues.client import (
     why_unlike,
     why_unreachable,
 )
-from tasks.venues.together import GIVEN_UP, merge, split
-from tasks.venues.wire import StartSignal, receive
+from tasks.venues.together import merge, split
+from tasks.venues.wire import GIVEN_UP, StartSignal, receive
 
 TOGETHER = 2
 
@@ -53,6 +55,14 @@ def order_of(number: int, part: BlockSpec, *, elsewhere: bool = False) -> Order:
     return Order(number, f"client {number}", "m", part.model_dump_json().encode(), 60.0, elsewhere)
 
 
+@dataclass
+class Told:
+    """A meeting with clients that are not there."""
+
+    begin: Callable[[], StartSignal]
+    end: Callable[[], None] = lambda: None
+
+
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_HERE", client._Here())
@@ -63,7 +73,7 @@ def test_processes_of_several_clients_begin_what_counts_at_the_moment_that_they_
     all_ready = threading.Barrier(TOGETHER)
     start_us: list[int] = []
 
-    def meet() -> StartSignal:
+    def begin() -> StartSignal:
         if all_ready.wait(60) == 0:
             start_us.append(time.time_ns() // 1000 + 200_000)
         while not start_us:
@@ -73,7 +83,7 @@ def test_processes_of_several_clients_begin_what_counts_at_the_moment_that_they_
     spec = a_spec(NoOp())
     with ThreadPoolExecutor(TOGETHER) as pool:
         orders = [order_of(number, part) for number, part in enumerate(split(spec))]
-        payloads = list(pool.map(lambda order: measure_as_client(order, meet, lambda: False), orders))
+        payloads = list(pool.map(lambda order: measure_as_client(order, Told(begin), lambda: False), orders))
     merged = merge(spec, [receive(payload) for payload in payloads], start_us[0])
     assert (merged.status, merged.reason, len(merged.samples)) == ("measured", "", 10)
     columns = merged.samples.integers
@@ -87,9 +97,40 @@ def test_processes_of_several_clients_begin_what_counts_at_the_moment_that_they_
 
 def test_a_client_that_is_told_not_to_begin_brings_its_warm_ups_back() -> None:
     order = order_of(0, split(a_spec(NoOp()))[0])
-    outcome = receive(measure_as_client(order, lambda: StartSignal(why_not=GIVEN_UP), lambda: False))
+    outcome = receive(measure_as_client(order, Told(lambda: StartSignal(why_not=GIVEN_UP)), lambda: False))
     assert (outcome.status, outcome.reason) == ("failed", GIVEN_UP)
     assert list(outcome.samples.warmup) == [1]
+
+
+def test_a_client_cleans_up_once_the_operations_of_all_have_ended() -> None:
+    happened: list[str] = []
+
+    def end() -> None:
+        time.sleep(0.5)
+        happened.append("the others have ended")
+
+    def measure() -> None:
+        order = order_of(0, split(a_spec(NoOp()))[0])
+        assert receive(measure_as_client(order, Told(StartSignal, end), lambda: False)).status == "measured"
+        happened.append("this one has cleaned up")
+
+    measure()
+    assert happened == ["the others have ended", "this one has cleaned up"]
+
+
+@pytest.mark.slow
+def test_a_client_waits_for_the_end_of_others_no_longer_than_its_time_for_operations() -> None:
+    order = replace(order_of(0, split(a_spec(NoOp()))[0]), timeout_s=5.0)
+    never = threading.Event()
+
+    def wait_in_vain() -> None:
+        never.wait(60)
+
+    started = time.monotonic()
+    payload = measure_as_client(order, Told(StartSignal, wait_in_vain), lambda: False)
+    never.set()
+    assert receive(payload).status == "measured"
+    assert 4.0 < time.monotonic() - started < 20
 
 
 def test_a_client_for_which_nobody_waits_is_stopped_soon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +138,7 @@ def test_a_client_for_which_nobody_waits_is_stopped_soon(monkeypatch: pytest.Mon
     order = order_of(0, split(a_spec(NoOp(), iterations=10**7))[0])
     monkeypatch.setattr(client, "_LOOK_EVERY_S", 0.2)
     started = time.monotonic()
-    payload = measure_as_client(order, StartSignal, lambda: next(looks, True))
+    payload = measure_as_client(order, Told(StartSignal), lambda: next(looks, True))
     assert receive(payload).reason == "nobody waits for this client any longer; the block was stopped"
     assert time.monotonic() - started < 20
 
@@ -105,12 +146,12 @@ def test_a_client_for_which_nobody_waits_is_stopped_soon(monkeypatch: pytest.Mon
 def test_a_client_that_cannot_connect_fails_without_waiting_for_anybody() -> None:
     asked: list[str] = []
 
-    def meet() -> StartSignal:
+    def begin() -> StartSignal:
         asked.append("ready")
         return StartSignal()
 
     order = order_of(0, split(a_spec(Boto3Api()))[0])
-    outcome = receive(measure_as_client(order, meet, lambda: False))
+    outcome = receive(measure_as_client(order, Told(begin), lambda: False))
     assert outcome.status == "failed"
     assert "Unable to locate credentials" in outcome.reason
     assert asked == []

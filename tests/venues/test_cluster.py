@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.venues.cluster import Clock, clock_of, places
+from tasks.venues.cluster import Clock, clock_of, places, why_apart
 
 
 def workers(**hosts: int) -> dict[str, dict[str, object]]:
@@ -34,3 +34,14 @@ def test_a_clock_is_only_surely_apart_by_what_asking_cannot_explain() -> None:
     behind = clock_of(1_000_000_000, 902_000_000, 1_004_000_000)
     assert (behind.ahead_ms, behind.surely_apart_ms) == pytest.approx((-100.0, 98.0))
     assert Clock(ahead_ms=1.5, within_ms=2.0).surely_apart_ms == 0.0
+    assert Clock(ahead_ms=1.5, within_ms=2.0).ahead_us == 0, "it may show the same as ours"
+    assert (ahead.ahead_us, behind.ahead_us) == (840_000, -100_000)
+
+
+def test_clients_cannot_begin_together_by_clocks_that_are_far_apart_or_that_nobody_can_read() -> None:
+    near = {"tcp://a:1": Clock(-95.0, 2.0)}
+    assert why_apart(near, 100.0) == ""
+    far = why_apart(near | {"tcp://b:1": Clock(180.0, 2.0)}, 100.0)
+    assert far.startswith("the clock of the host of the Dask worker tcp://b:1 is +180 ms from the one here")
+    unclear = why_apart(near | {"tcp://b:1": Clock(20.0, 240.0)}, 100.0)
+    assert "tcp://b:1 can only be read to within 240 ms" in unclear

@@ -1,7 +1,8 @@
 """Blocks of several clients on a real Dask cluster, and all that may go wrong with them."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ from tasks.venues.cluster import QUIET, Clock, Cluster, of_our_own, on_worker, s
 from tasks.venues.crew import VenueOfClients
 from tasks.venues.launch import Launch
 from tasks.venues.local import LocalVenue
+from tasks.venues.meeting import Meeting
 from tasks.venues.places import Place
 from tasks.venues.together import split
+from tasks.venues.wire import GIVEN_UP, BlockOutcome, StartSignal, receive
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +62,20 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield one
 
 
+def now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def started_us(outcome: BlockOutcome, worker: int, *, warmup: bool) -> list[int]:
+    """When a client began its operations."""
+    samples = outcome.samples
+    return [
+        at_us
+        for row, at_us in enumerate(samples.integers["started_us"])
+        if samples.integers["worker"][row] == worker and bool(samples.warmup[row]) == warmup
+    ]
+
+
 @dataclass
 class Submitted:
     """A client as Dask knows it, without Prefect."""
@@ -82,6 +99,10 @@ class Setting:
     settled: list[str]
     deaths: list[str]
     broken: list[str]
+    settled_us: list[int]
+    """When the recorder was waited for."""
+    ended_us: dict[int, int]
+    """When each client came back, by its number."""
 
 
 @pytest.fixture
@@ -89,10 +110,18 @@ def setting(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     settled: list[str] = []
     deaths: list[str] = []
     broken: list[str] = []
+    settled_us: list[int] = []
+    ended_us: dict[int, int] = {}
 
     def submit(order: Order, worker: str) -> Submitted:
         with on_worker(worker):
-            return Submitted(client.submit(measure_client.fn, order), deaths)
+            future = client.submit(measure_client.fn, order)
+        future.add_done_callback(lambda _: ended_us.setdefault(order.number, now_us()))
+        return Submitted(future, deaths)
+
+    def settle() -> None:
+        settled.append("settled")
+        settled_us.append(now_us())
 
     monkeypatch.setattr(Place, "what_is_broken", lambda _: "".join(broken))
     suite = Suite(
@@ -104,9 +133,9 @@ def setting(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         Cluster(client, submit, recorder_url=None),
         60.0,
         Place(suite, environment, {}, tmp_path),
-        Launch(settle=lambda: settled.append("settled")),
+        Launch(settle=settle),
     )
-    return Setting(venue, settled, deaths, broken)
+    return Setting(venue, settled, deaths, broken, settled_us, ended_us)
 
 
 def test_clients_begin_after_all_were_ready_and_the_recorder_was_quiet(setting: Setting) -> None:
@@ -135,6 +164,96 @@ def test_a_late_client_is_said_and_the_next_block_is_told_earlier(
     assert outcome.proof is not None
     assert outcome.proof["late_clients"].startswith("client 0 began ")
     assert setting.venue._more_lead == 2.0
+    monkeypatch.undo()
+    assert setting.venue.run(a_spec()).proof.keys().isdisjoint({"late_clients"})  # type: ignore[union-attr]
+    assert setting.venue._more_lead == 1.0, "and later again after a block in time"
+
+
+def test_the_recorder_is_waited_for_before_anybody_connects_and_warms_up(setting: Setting) -> None:
+    outcome = setting.venue.run(a_spec())
+    for number in range(2):
+        assert setting.settled_us[0] < min(started_us(outcome, number, warmup=True))
+
+
+def test_a_client_that_has_ended_cleans_up_after_the_operations_of_all(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = split(a_spec(iterations=300_000))
+    monkeypatch.setattr(crew, "split", lambda _: (short.model_copy(update={"iterations": 2}), long))
+    outcome = setting.venue.run(a_spec())
+    assert (outcome.status, len(outcome.samples)) == ("measured", 300_002)
+    counted = started_us(outcome, 1, warmup=False)
+    assert counted[-1] - counted[0] > 500_000, "it measured for long enough to be seen"
+    assert setting.ended_us[0] > counted[-1]
+
+
+def test_a_client_whose_clock_is_ahead_is_told_the_start_by_it_and_its_samples_are_on_that_of_the_run(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clocks here are equal: a client said to be 95 ms behind begins so much before the other one."""
+    told: list[StartSignal] = []
+
+    def tell(meeting: Meeting, signals: Sequence[StartSignal]) -> None:
+        told.extend(signals)
+        original(meeting, signals)
+
+    original = Meeting.tell
+    monkeypatch.setattr(Meeting, "tell", tell)
+    monkeypatch.setattr(VenueOfClients, "_elsewhere", True)
+    monkeypatch.setattr(
+        crew,
+        "clocks",
+        lambda _, workers: dict(zip(workers, (Clock(0.5, 1.0), Clock(-95.0, 1.0)), strict=True)),
+    )
+    outcome = setting.venue.run(a_spec())
+    assert (outcome.status, outcome.reason) == ("measured", "")
+    assert told[0].start_us - told[1].start_us == 95_000
+    start_us = told[0].start_us
+    assert min(started_us(outcome, 1, warmup=False)) >= start_us, "put back on the clock of the run"
+    assert outcome.proof is not None
+    assert outcome.proof["clocks_apart_ms"] == "96.00"
+
+
+def test_what_was_measured_is_kept_where_the_cluster_cannot_be_tidied(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("the scheduler answers nonsense")
+
+    monkeypatch.setattr(VenueOfClients, "_stop", broken)
+    monkeypatch.setattr(Meeting, "close", broken)
+    outcome = setting.venue.run(a_spec())
+    assert (outcome.status, outcome.reason, len(outcome.samples)) == ("measured", "", 100)
+
+
+def test_what_others_brought_back_is_kept_where_the_scheduler_is_lost(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_: Client) -> Mapping[str, Mapping[str, Any]]:
+        raise ConnectionError("its scheduler does not answer")
+
+    def alive(one: Client) -> Mapping[str, Mapping[str, Any]]:
+        return next(looks, lost)(one)
+
+    looks = iter([crew.workers_of])
+    monkeypatch.setattr(crew, "workers_of", alive)
+    monkeypatch.setattr(crew, "_LOOK_EVERY_S", 0.5)
+    outcome = setting.venue.run(a_spec(iterations=300_000))
+    assert outcome.status == "failed"
+    assert "the Dask scheduler was lost, and with it what the client measured" in outcome.reason
+
+
+def test_a_client_that_dask_starts_a_second_time_is_refused(client: Client) -> None:
+    meeting = Meeting(client, "of-a-second-start", 1)
+    try:
+        order = Order(
+            0, "again", "of-a-second-start", split(a_spec())[0].model_dump_json().encode(), 60.0, False
+        )
+        meeting.go_on()
+        again = receive(client.submit(measure_client.fn, order, pure=False).result(timeout=30))
+    finally:
+        meeting.close()
+    assert (again.status, again.reason, len(again.samples)) == ("failed", GIVEN_UP, 0)
 
 
 def test_clients_whose_clocks_are_apart_do_not_begin_and_it_is_said_what_helps(

@@ -154,7 +154,9 @@ def test_what_a_killed_run_had_measured_is_stored_with_nobody_doing_anything(
     assert is_soon(lambda: has_ended(guard))
     assert stored(tmp_path) == 1
     assert list(journals_folder().iterdir()) == []
-    assert "20260101T020000Z-00000001 was killed: 1 blocks of 1 cells that it had not stored" in log()
+    assert (
+        "20260101T020000Z-00000001 ended before it had stored 1 blocks of 1 cells: they are now in" in log()
+    )
 
 
 def test_a_signal_to_the_group_of_a_run_does_not_reach_its_guard(start: Start, tmp_path: Path) -> None:
@@ -199,7 +201,9 @@ def test_the_next_run_tidies_first_where_the_guard_was_killed_too(start: Start, 
     told: list[str] = []
     with host_lock("run B", 0, print), guarded(None, told.append, holds_host=True):
         assert stored(tmp_path) == 1
-    assert [words.partition(":")[0] for words in told] == ["run 20260101T020000Z-00000001 was killed"]
+    assert [words.partition(":")[0] for words in told] == [
+        "run 20260101T020000Z-00000001 ended before it had stored 1 blocks of 1 cells"
+    ]
 
 
 def test_a_guard_that_waits_for_a_dead_disk_is_ended_by_the_kernel() -> None:

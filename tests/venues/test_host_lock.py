@@ -56,5 +56,5 @@ def test_the_lock_of_a_killed_measurement_is_free_at_once(holder: "subprocess.Po
 def test_a_lock_that_cannot_be_opened_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("S3BENCH_LOCK", str(tmp_path / "file" / "lock"))
-    with pytest.raises(UserError, match="set S3BENCH_LOCK"), host_lock("run B", 0, print):
+    with pytest.raises(UserError, match="let S3BENCH_LOCK name a file"), host_lock("run B", 0, print):
         pytest.fail("there is no such lock")

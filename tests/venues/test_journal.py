@@ -6,6 +6,7 @@ import resource
 import signal
 import sys
 import time
+import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from tasks.venues.journal import (
     journalled,
     journals_folder,
     locked_journal,
+    state_folder,
 )
 from tasks.venues.recovery import recover
 from tasks.venues.scratch import folder_of_block, scratch_folder
@@ -60,7 +62,7 @@ ON_FILES = {
     "fcntl.flock",
 }
 """What Python tells an audit hook before it does it."""
-KILLED = (None, "error", "RunKilled")
+CUT_SHORT = (None, "error", "RunCutShort")
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +176,7 @@ def rows_for(kept: set[tuple[Cell, int]]) -> dict[str, list[tuple[Any, ...]]]:
             for time_ns in measured(cell, block).samples.integers["total_ns"]
         ]
         if times:
-            short = [] if (cell, 1) in kept else [KILLED]
+            short = [] if (cell, 1) in kept else [CUT_SHORT]
             rows[cell.config_id] = [*((time_ns, "ok", None) for time_ns in times), *short]
     return rows
 
@@ -251,11 +253,11 @@ def test_a_cell_that_was_cut_short_says_how_much_of_it_was_measured(results: Pat
     killed_run(results, (ONE, 0), (TWO, 0), (TWO, 1))
     (told,) = recover()
     assert told == (
-        f"run {RUN.run_id} was killed: 3 blocks of 2 cells that it had not stored are now in {results}"
+        f"run {RUN.run_id} ended before it had stored 3 blocks of 2 cells: they are now in {results}"
     )
     (file,) = results.rglob("config=one/*.parquet")
     assert pq.ParquetFile(file).read(["message"])["message"].to_pylist()[-1] == (
-        "the run was killed: 1 of 2 blocks were measured"
+        "the run was cut short: 1 of 2 blocks were measured"
     )
 
 
@@ -316,7 +318,78 @@ def test_a_store_that_is_gone_keeps_the_journal_and_is_told(results: Path) -> No
     refuse_less_or_more(results, {(ONE, 0)})
 
 
-def test_damaged_and_half_written_blocks_are_told_and_kept_apart(results: Path, state: Path) -> None:
+def test_a_mount_point_whose_disk_is_away_is_not_taken_for_the_results(results: Path) -> None:
+    killed_run(results, (ONE, 0))
+    folder = journals_folder() / RUN.run_id
+    header = JournalHeader.model_validate_json((folder / "run.json").read_bytes())
+    assert header.device == results.stat().st_dev
+    elsewhere = header.model_copy(update={"device": results.stat().st_dev + 1})
+    (folder / "run.json").write_text(elsewhere.model_dump_json())
+    (told,) = recover()
+    assert f"{results} lay on another disk and has no results now: mount its disk" in told
+    assert list(results.iterdir()) == []
+    (results / "v1").mkdir()  # a disk whose number is another one since the last boot
+    refuse_less_or_more(results, {(ONE, 0)})
+
+
+def test_folders_that_are_no_journals_are_left_alone(results: Path) -> None:
+    killed_run(results, (ONE, 0))
+    folder = journals_folder()
+    kept = [folder / "notes" / "note", folder / "20260101T020000Z-00000099" / "somebodys"]
+    begun = folder / "20260101T020000Z-00000098"
+    for file in (*kept, begun / "lock", begun / ".run.json.x1_yz"):
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    for path in folder.iterdir():
+        os.utime(path, (0, 0))
+    recover()
+    for path in folder.iterdir():
+        os.utime(path, (0, 0))
+    assert recover() == ()
+    assert rows_of(results) == rows_for({(ONE, 0)})
+    assert all(file.exists() for file in kept)
+    assert not begun.exists()
+
+
+def test_a_block_of_another_version_is_kept_apart_and_the_others_are_stored(
+    results: Path, state: Path
+) -> None:
+    def work() -> None:
+        with a_journal(results) as journal:
+            journal.keep(ONE, 0, measured(ONE, 0))
+            journal.keep(TWO, 0, measured(TWO, 0))
+            (file,) = journal.folder.glob("one.*") if journal.folder else ()
+            content = file.read_bytes().replace(b'"name":"warmup"', b'"name":"chill"')
+            length = content.index(b"}]}") + 3 - 8
+            content = length.to_bytes(8, "little") + content[8:]
+            file.unlink()
+            name = BlockName("one", "write", 0, zlib.crc32(content))
+            (file.parent / str(name)).write_bytes(content)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert is_killed(work, Path("nowhere"))
+    told = recover()
+    assert told[1:] == (
+        f"1 damaged blocks of run {RUN.run_id} were moved to {state / 'damaged' / RUN.run_id}",
+    )
+    refuse_less_or_more(results, {(TWO, 0)})
+
+
+def test_whatever_goes_wrong_with_one_journal_the_others_are_stored_and_it_is_kept(results: Path) -> None:
+    unknown = measured(TWO, 0)
+    unknown.samples.operation[0] = 99  # which a later version may know
+    killed_run(results, (TWO, 0), outcome=unknown)
+    kept = (journals_folder() / RUN.run_id).rename(journals_folder() / "20250101T020000Z-00000001")
+    killed_run(results, (ONE, 0))
+    told = recover()
+    assert told[0].startswith(f"what run {kept.name} had measured is kept in {kept} for the next time: ")
+    assert "Index 99 out of bounds" in told[0]
+    assert f"run {RUN.run_id} ended before" in told[1]
+    assert rows_of(results) == rows_for({(ONE, 0)})
+    assert list(kept.glob("*.block"))
+
+
+def test_damaged_blocks_are_kept_apart_and_half_written_ones_removed(results: Path, state: Path) -> None:
     killed_run(results, (ONE, 0), (TWO, 0), (TWO, 1))
     (damaged,) = (journals_folder() / RUN.run_id).glob("two-one.write.001.*")
     content = damaged.read_bytes()
@@ -324,10 +397,20 @@ def test_damaged_and_half_written_blocks_are_told_and_kept_apart(results: Path, 
     (journals_folder() / RUN.run_id / ".one.write.001").write_bytes(content[:100])
     told = recover()
     assert told[1:] == (
-        f"2 damaged blocks of run {RUN.run_id} were moved to {state / 'damaged' / RUN.run_id}",
+        f"1 half-written blocks of run {RUN.run_id} were removed: it ended meanwhile",
+        f"1 damaged blocks of run {RUN.run_id} were moved to {state / 'damaged' / RUN.run_id}",
     )
     refuse_less_or_more(results, {(ONE, 0), (TWO, 0)})
-    assert (state / "damaged" / RUN.run_id / damaged.name).exists()
+    kept = {file.name for file in (state / "damaged" / RUN.run_id).iterdir()}
+    assert kept == {damaged.name, "run.json", "lock"}
+
+
+def test_half_written_blocks_alone_leave_nothing(results: Path, state: Path) -> None:
+    killed_run(results, (ONE, 0))
+    (journals_folder() / RUN.run_id / ".one.write.001").write_bytes(b"half")
+    assert recover()[1:] == (f"1 half-written blocks of run {RUN.run_id} were removed: it ended meanwhile",)
+    refuse_less_or_more(results, {(ONE, 0)})
+    assert not (state / "damaged").exists()
 
 
 def test_a_journal_without_its_header_is_told_once_and_kept_apart(results: Path, state: Path) -> None:
@@ -368,6 +451,16 @@ def test_a_state_folder_that_cannot_be_written_is_told_and_stops_nothing(
     assert len(recover()) == 1
 
 
+def test_a_home_is_found_in_the_name_of_the_state_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("S3BENCH_STATE", "~/state-of-mine")
+    assert state_folder() == tmp_path / "state-of-mine"
+    monkeypatch.setenv("S3BENCH_STATE", "~nobody-of-that-name/state")
+    assert state_folder() == Path("~nobody-of-that-name/state").absolute()
+
+
 def test_nobody_else_can_read_a_journal_and_no_credential_is_in_it(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -398,6 +491,24 @@ def test_results_in_s3_are_recovered_with_the_settings_of_whoever_recovers(
     keys = [item["Key"] for item in s3_client.list_objects_v2(Bucket=bucket)["Contents"]]
     assert keys == [f"results/v1/samples/dt=2026-01-01/config=one/{RUN.run_id}.write.parquet"]
     assert list(journals_folder().iterdir()) == []
+
+
+def test_an_endpoint_of_a_profile_is_remembered_and_wanted_again(
+    s3_endpoint_url: str, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in (("ACCESS_KEY_ID", "testkey"), ("SECRET_ACCESS_KEY", "testsecret")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    config = tmp_path / "config"
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    config.write_text(f"[default]\nregion = us-east-1\nendpoint_url = {s3_endpoint_url}\n")
+    killed_run(f"s3://{bucket}/results", (ONE, 0))
+    config.write_text("[default]\nregion = us-east-1\n")
+    (told,) = recover()
+    assert f"set AWS_ENDPOINT_URL to that of {s3_endpoint_url.removeprefix('http://')}" in told
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_endpoint_url)
+    assert "ended before it had stored 1 blocks" in recover()[0]
 
 
 def test_what_a_killed_run_was_moving_is_removed(results: Path, tmp_path: Path) -> None:

@@ -192,6 +192,18 @@ def test_an_interrupted_session_hands_on_what_it_has() -> None:
         measure_cells(a_plan(), FakeVenue(interrupt_at=6), lambda *_: None, handed_on.append)
     assert sum(len(item.blocks) for item in handed_on) == 6
     assert len({item.cell.cell_id for item in handed_on}) == len(handed_on) == 4
+    assert {(item.status, item.error) for item in handed_on} == {("failed", "RunCutShort")}
+    assert [item.reason for item in handed_on] == [
+        f"the run was cut short: {len(item.blocks)} of 5 blocks were measured" for item in handed_on
+    ]
+
+
+def test_a_cell_that_was_whole_when_the_session_was_interrupted_stays_measured() -> None:
+    handed_on: list[CellMeasurement] = []
+    with pytest.raises(KeyboardInterrupt):
+        measure_cells(a_plan(), FakeVenue(interrupt_at=19), lambda *_: None, handed_on.append)
+    assert [item.status for item in handed_on] == ["measured"] * 3 + ["failed"]
+    assert handed_on[-1].reason == "the run was cut short: 4 of 5 blocks were measured"
 
 
 def test_a_cell_that_failed_without_a_sample_is_handed_on_by_an_interrupted_session_too() -> None:

@@ -17,8 +17,8 @@ from tasks.kernel.environment import Machine
 from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import Failure, SampleColumns
 from tasks.venues.session import SessionPlan, block_spec, merged_proof
-from tasks.venues.together import GIVEN_UP, merge, split
-from tasks.venues.wire import BlockCost, BlockOutcome
+from tasks.venues.together import merge, moved_in_time, split
+from tasks.venues.wire import GIVEN_UP, BlockCost, BlockOutcome
 
 START_US = 1_767_232_800_000_000
 OBJECTS = tuple(
@@ -210,3 +210,16 @@ def test_what_clients_and_then_blocks_prove_as_spans_of_numbers_stays_one_span()
     assert merged_proof({0: {"said": "up to ten"}, 1: {"said": "up to nine"}}) == {
         "said": "up to ten (block 0); up to nine (block 1)"
     }
+
+
+def test_samples_of_a_client_whose_clock_is_ahead_are_put_on_the_clock_of_the_run() -> None:
+    """Its clock is 95 ms ahead, and it was told a start of 95 ms more: it began in time."""
+    ahead = outcome(97.0)
+    moved_in_time(ahead.samples, -95_000)
+    assert list(ahead.samples.integers["started_us"]) == [START_US - 1_095_000, START_US + 2000]
+    merged = merge(a_spec(BlobRead(dataset="d"), 2), [outcome(), ahead], START_US)
+    assert merged.proof is not None
+    assert merged.proof["clients_began_within_ms"] == "2.0"
+    nothing = SampleColumns()
+    moved_in_time(nothing, 5)
+    assert len(nothing) == 0
