@@ -9,9 +9,9 @@ import sys
 import time
 from typing import Final
 
-from deployments.catalogue import Operation, refuse_unknown_suite
-from deployments.commands import EXIT_BAD_INPUT, alone, end_by_signals, say, told
-from deployments.environment import api_url, serves_own
+from deployments.checks import refuse_wrong_settings
+from deployments.commands import EXIT_BAD_INPUT, alone, end_by_signals, say, settings, told
+from deployments.environment import api_url, refuse_shared_server, serves_own
 from tasks.kernel.leash import leashed
 from tasks.lab.prefect_server import refuse_taken
 
@@ -71,8 +71,9 @@ def main() -> None:
     """Start both, keep both, stop both."""
     end_by_signals()
     with told():
-        operation = Operation()
-        refuse_unknown_suite(operation)
+        operation = settings()
+        refuse_wrong_settings(operation)
+        refuse_shared_server(operation)
         with alone(operation, "make-serve"):
             parts = [_Part("deployments.serve")]
             if serves_own(operation):

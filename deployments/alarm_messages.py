@@ -27,8 +27,7 @@ def _message(subject: str, *sentences: str) -> Message:
 CELL_FAILED: Final = _message(
     "cell {{ it.cell }} failed",
     "Cell {{ it.cell }} failed in run {{ it.run_id }}: {{ it.reason }}\n"
-    "The other cells were measured. Mend what the reason names;",
-    "the next run measures this cell again.",
+    "Mend what the reason names; the next run measures this cell again.",
 )
 
 REGRESSION_FOUND: Final = _message(
@@ -51,8 +50,8 @@ RUN_ENDED_BADLY: Final = _message(
     "{{ flow.name }} {{ flow_run.state.name }}",
     "Flow run {{ flow_run.name }} of {{ flow.name }} is {{ flow_run.state.name }}:",
     "{{ flow_run.state.message }}\n"
-    "What was measured until then is kept. Look at the flow run's log, mend what the message names,",
-    "and run it again by hand if it matters.",
+    "Look at the flow run's log, mend what the message names, and run it again by hand if it matters.",
+    "Blocks that it had measured, if any, are kept: `s3bench report` shows them.",
 )
 
 

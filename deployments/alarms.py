@@ -7,6 +7,7 @@ Registering compares before it writes, because a server begins to count anew for
 again: a restart of what serves the deployments must not give a silent night another day.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
@@ -18,12 +19,15 @@ from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState, SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
+from prefect.types import SecretDict
 
 from configs.errors import UserError
 from deployments import alarm_messages
 from deployments.alarm_messages import Message, in_words
 from deployments.catalogue import Operation, deployments
-from flows.run_events import Happening
+from deployments.environment import api_url
+from flows.run_events import DIED, Happening
+from flows.server_access import is_on_this_host
 
 SILENT_AFTER_S: Final = 110
 """A run that has given no sign of life for this long is dead: it gives one each minute at least.
@@ -50,9 +54,14 @@ NAMES: Final = (
 
 _SCHEDULE: Final = "nightly"
 _BLOCK_NAME: Final = "s3bench-alarms"
+_BLOCK_TYPE: Final = "custom-webhook"
 _NOBODY_IS_TOLD: Final = (
     "alarms are sent to nobody: set S3BENCH_ALERT_BLOCK to a notification block of the server, such as "
     "slack-webhook/ops, or S3BENCH_ALERT_WEBHOOK to an address that takes a POST"
+)
+_OTHERS_ARE_TOLD: Final = (
+    "neither S3BENCH_ALERT_BLOCK nor S3BENCH_ALERT_WEBHOOK is set here: alarms go to whom another host "
+    "of this server has named"
 )
 _BAD_ENDS: Final = ("Failed", "Crashed", "TimedOut")
 
@@ -60,7 +69,8 @@ _BAD_ENDS: Final = ("Failed", "Crashed", "TimedOut")
 def register(operation: Operation, silent_after_s: int = SILENT_AFTER_S) -> tuple[str, ...]:
     """Make the automations of the server those of this version, and say in a line each what was done.
 
-    One that was switched off in the UI stays off. Where nobody is to be told, those that tell are removed.
+    One that was switched off in the UI stays off. Where nobody is to be told, those that tell are removed:
+    not so on a server that other hosts share, one of which may have set them.
 
     Args:
         operation: whom to tell, and how far apart completed nights may be.
@@ -72,8 +82,12 @@ def register(operation: Operation, silent_after_s: int = SILENT_AFTER_S) -> tupl
     with get_client(sync_client=True) as client:
         block_id = _block_id(client, operation)
         wanted = [fell_silent(silent_after_s), *(alarms(operation, block_id) if block_id else ())]
-        lines = tuple(_brought_into_line(client, wanted))
-    return lines if block_id else (*lines, _NOBODY_IS_TOLD)
+        is_own = is_on_this_host(api_url(operation))
+        names = NAMES if block_id or is_own else (RUN_FELL_SILENT,)
+        lines = tuple(_brought_into_line(client, names, wanted))
+        if is_own:
+            _forget_address(client, operation)
+    return lines if block_id else (*lines, _NOBODY_IS_TOLD if is_own else _OTHERS_ARE_TOLD)
 
 
 def fell_silent(silent_after_s: int) -> AutomationCore:
@@ -149,8 +163,9 @@ def _ended_badly(operation: Operation, block_id: UUID) -> AutomationCore:
         description="A flow run of a deployment is Failed, Crashed or TimedOut.",
         trigger=EventTrigger(
             posture=Posture.Reactive,
-            expect={f"prefect.flow-run.{end}" for end in _BAD_ENDS},
-            match={"prefect.resource.id": ["prefect.flow-run.*"]},
+            expect={*(f"prefect.flow-run.{end}" for end in _BAD_ENDS), Happening.RUN_DIED.value},
+            # A death that is told as an event of its own is not told a second time by that of its state.
+            match={"prefect.resource.id": ["prefect.flow-run.*"], "prefect.state-message": [f"!{DIED}"]},
             match_related=[
                 {"prefect.resource.role": ["flow"], "prefect.resource.name": names},
                 {"prefect.resource.role": ["deployment"]},
@@ -182,11 +197,23 @@ def _block_id(client: SyncPrefectClient, operation: Operation) -> UUID | None:
     if operation.alert_webhook:
         block = CustomWebhookNotificationBlock(
             name=_BLOCK_NAME,
-            url=operation.alert_webhook,
+            # An address such as Slack's is a secret: it must be neither shown in the UI nor given by the API.
+            url="{{url}}",
+            secrets=SecretDict({"url": operation.alert_webhook}),
             json_data={"subject": "{{subject}}", "text": "{{body}}"},
         )
         return UUID(str(block.save(_BLOCK_NAME, overwrite=True)))
     return None
+
+
+def _forget_address(client: SyncPrefectClient, operation: Operation) -> None:
+    """Remove our block where its address is no longer set."""
+    if operation.alert_webhook or operation.alert_block == f"{_BLOCK_TYPE}/{_BLOCK_NAME}":
+        return
+    with contextlib.suppress(ObjectNotFound):
+        client.delete_block_document(
+            client.read_block_document_by_name(_BLOCK_NAME, _BLOCK_TYPE, include_secrets=False).id
+        )
 
 
 def _block_of_operator(client: SyncPrefectClient, address: str) -> UUID:
@@ -201,10 +228,12 @@ def _block_of_operator(client: SyncPrefectClient, address: str) -> UUID:
     return block.id
 
 
-def _brought_into_line(client: SyncPrefectClient, wanted: Sequence[AutomationCore]) -> Iterator[str]:
+def _brought_into_line(
+    client: SyncPrefectClient, names: Sequence[str], wanted: Sequence[AutomationCore]
+) -> Iterator[str]:
     """Create, update and remove automations of ours, and say so."""
     by_name = {automation.name: automation for automation in wanted}
-    for name in NAMES:
+    for name in names:
         found = client.read_automations_by_name(name)
         automation = by_name.get(name)
         for superfluous in found if automation is None else found[1:]:

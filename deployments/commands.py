@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+import httpx
 from pydantic import ValidationError
 
 from configs.errors import UserError
 from deployments.catalogue import Operation
+from flows.server_access import error_of_server
 from tasks.lab.files import make_private
-from tasks.lab.prefect_server import ServerNotReadyError
+from tasks.lab.prefect_server import ServerNotReadyError, error_of_files
 
 EXIT_BAD_INPUT: Final = 2
 """Trying again does not help; the units of systemd do not."""
@@ -28,6 +30,38 @@ def say(line: str) -> None:
         print(line, flush=True)
 
 
+def settings() -> Operation:
+    """What the operator has set.
+
+    Raises:
+        UserError: something of it makes no sense.
+    """
+    try:
+        return Operation()
+    except ValidationError as error:
+        wrong = []
+        for item in error.errors():
+            name = "S3BENCH_" + "_".join(str(step) for step in item["loc"]).upper()
+            wrong.append(f"{name}={item['input']}: {item['msg']}")
+        raise UserError("; ".join(wrong)) from error
+
+
+@contextmanager
+def server_faults(address: str) -> Iterator[None]:
+    """Turn what a client of a server raises into a message.
+
+    Raises:
+        ServerNotReadyError: the server was lost, or is not well: trying again may help.
+        UserError: it refuses what it was asked for.
+    """
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise ServerNotReadyError(f"the Prefect server at {address} was lost: {error}") from error
+    except httpx.HTTPStatusError as error:
+        raise error_of_server(error, f"the Prefect server at {address} refuses it: {error}") from error
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what an operator can mend into one message and an exit status."""
@@ -37,12 +71,6 @@ def told() -> Iterator[None]:
         _complain(str(error), EXIT_NOT_READY)
     except UserError as error:
         _complain(str(error), EXIT_BAD_INPUT)
-    except ValidationError as error:
-        wrong = []
-        for item in error.errors():
-            name = "S3BENCH_" + "_".join(str(step) for step in item["loc"]).upper()
-            wrong.append(f"{name}={item['input']}: {item['msg']}")
-        _complain("; ".join(wrong), EXIT_BAD_INPUT)
 
 
 def end_by_signals() -> None:
@@ -75,7 +103,7 @@ def alone(operation: Operation, command: str) -> Iterator[None]:
         lock = (folder / f"{command}.lock").open("w")
     except OSError as error:
         message = f"S3BENCH_DATA={folder}: it cannot be written ({error.strerror}): name a folder of your own"
-        raise UserError(message) from error
+        raise error_of_files(error, message) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

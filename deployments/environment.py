@@ -8,7 +8,9 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from configs.errors import UserError
 from deployments.catalogue import Operation
+from flows.server_access import is_on_this_host, without_proxy_on_this_host
 from tasks.lab.prefect_server import NO_TELEMETRY
 
 RUNS_KEPT_S: Final = 90 * 86400
@@ -57,6 +59,23 @@ def serves_own(operation: Operation) -> bool:
     return api_url(operation).rstrip("/") == own_api_url(operation)
 
 
+def refuse_shared_server(operation: Operation) -> None:
+    """Deployments and alarms are named once for a server: two hosts that serve would replace each other's.
+
+    Raises:
+        UserError: the server whose deployments are to be served is not on this host.
+    """
+    address = api_url(operation)
+    if is_on_this_host(address):
+        return
+    message = (
+        f"PREFECT_API_URL={address}: that server is not on this host (127.0.0.1), and hosts that share "
+        "one would replace each other's deployments: deploy to its work pools (see deployments/prefect.yaml) "
+        "and run `python -m deployments.worker` here, or unset it for a server of this host's own"
+    )
+    raise UserError(message)
+
+
 def server_environment(operation: Operation) -> dict[str, str]:
     """All variables of a server's process.
 
@@ -72,7 +91,7 @@ def server_environment(operation: Operation) -> dict[str, str]:
         # Else it lies beside Python, where perhaps nothing can be written.
         "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(operation.data.resolve() / "ui"),
     }
-    return SERVER_SETTINGS | own | kept | NO_TELEMETRY
+    return SERVER_SETTINGS | own | kept | without_proxy_on_this_host(kept) | NO_TELEMETRY
 
 
 def client_environment(operation: Operation) -> dict[str, str]:
@@ -84,7 +103,8 @@ def client_environment(operation: Operation) -> dict[str, str]:
     if serves_own(operation) and (password := os.environ.get(_SERVER_AUTH)):
         own["PREFECT_API_AUTH_STRING"] = password
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_SERVERS_ALONE)}
-    return CLIENT_SETTINGS | own | kept | {"PREFECT_API_URL": api_url(operation)} | NO_TELEMETRY
+    ours = {"PREFECT_API_URL": api_url(operation), **without_proxy_on_this_host(kept), **NO_TELEMETRY}
+    return CLIENT_SETTINGS | own | kept | ours
 
 
 def become(environment: Mapping[str, str]) -> None:

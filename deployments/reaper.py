@@ -15,17 +15,21 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
     DeploymentFilter,
     DeploymentFilterName,
+    FlowFilter,
+    FlowFilterName,
     FlowRunFilter,
     FlowRunFilterState,
     FlowRunFilterStateType,
+    FlowRunFilterTags,
 )
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed
 
-from deployments.catalogue import Operation, deployments
+from deployments.catalogue import TAG, Operation, deployments
 from deployments.commands import say
 from deployments.environment import api_url, serves_own
+from flows.run_events import DIED, tell_of_death
 from tasks.venues.presence import Presence, forget, presences
 
 _ALIVE: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
@@ -89,17 +93,21 @@ def _end(client: SyncPrefectClient, run: FlowRun) -> str:
     if run.state_type == StateType.CANCELLING:
         state = Cancelled(message="It was being cancelled when the process that ran it died.")
     else:
-        state = Crashed(message="The process that ran it died, together with what had started it.")
+        state = Crashed(message=DIED)
     client.set_flow_run_state(run.id, state, force=True)
+    if state.is_crashed():
+        tell_of_death(run, client.read_flow(run.flow_id).name)
     return f"{run.name} was {was}, but nothing runs it any more: set {state.name}"
 
 
 def _alive_runs(client: SyncPrefectClient, operation: Operation) -> list[FlowRun]:
     names = [deployed.name for deployed in deployments(operation)]
     alive = FlowRunFilterState(type=FlowRunFilterStateType(any_=_ALIVE))
+    # A name alone may be that of somebody else's deployment on a server that others use too.
     return client.read_flow_runs(
+        flow_filter=FlowFilter(name=FlowFilterName(any_=list(names))),
         deployment_filter=DeploymentFilter(name=DeploymentFilterName(any_=list(names))),
-        flow_run_filter=FlowRunFilter(state=alive),
+        flow_run_filter=FlowRunFilter(state=alive, tags=FlowRunFilterTags(all_=[TAG])),
     )
 
 

@@ -12,11 +12,11 @@ from typing import Final
 import httpx
 
 from configs.errors import UserError
-from deployments.catalogue import Operation, refuse_unknown_suite
-from deployments.commands import alone, end_by_signals, say, told
-from deployments.environment import api_url, become, client_environment
+from deployments.checks import refuse_wrong_settings, say_troubles_of_suites
+from deployments.commands import alone, end_by_signals, say, settings, told
+from deployments.environment import api_url, become, client_environment, refuse_shared_server
 from deployments.tidy import tidied
-from flows.server_access import refuse_dead_server
+from flows.server_access import is_on_this_host, refuse_dead_server
 from tasks.lab.prefect_server import ServerNotReadyError
 
 _SERVER_WITHIN_S: Final = 180.0
@@ -27,7 +27,8 @@ def wait_for_server(address: str) -> None:
     """A server takes half a minute for its first start, and both are started at once.
 
     Raises:
-        UserError: it does not answer, or takes another password.
+        ServerNotReadyError: it does not answer.
+        UserError: it takes another password.
     """
     deadline = time.monotonic() + _SERVER_WITHIN_S
     while not _answers(address):
@@ -39,7 +40,9 @@ def wait_for_server(address: str) -> None:
 
 def _answers(address: str) -> bool:
     try:
-        return httpx.get(f"{address.rstrip('/')}/health", timeout=5).is_success
+        return httpx.get(
+            f"{address.rstrip('/')}/health", timeout=5, trust_env=not is_on_this_host(address)
+        ).is_success
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise UserError(f"PREFECT_API_URL={address}: {error}") from error
     except httpx.HTTPError:
@@ -56,9 +59,11 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
     with told():
-        operation = Operation()
-        refuse_unknown_suite(operation)
+        operation = settings()
+        refuse_wrong_settings(operation)
+        refuse_shared_server(operation)
         with alone(operation, "serve"):
+            say_troubles_of_suites()
             become(client_environment(operation))
             wait_for_server(api_url(operation))
             for line in tidied(operation):

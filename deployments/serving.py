@@ -8,7 +8,6 @@ from functools import partial
 from importlib import import_module
 from typing import Final
 
-import httpx
 from prefect._internal import _observation_delivery
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 from prefect.deployments.runner import RunnerDeployment
@@ -17,13 +16,11 @@ from prefect.schedules import Cron
 from prefect.types.entrypoint import EntrypointType
 from prefect.utilities.services import critical_service_loop
 
-from configs.errors import UserError
-from deployments.alarms import register
 from deployments.catalogue import FLOW_RUNS_AT_ONCE, TAG, Deployed, Operation, deployments
-from deployments.commands import say
+from deployments.commands import say, server_faults
 from deployments.environment import api_url
 from deployments.reaper import keep_reaping
-from tasks.lab.prefect_server import ServerNotReadyError
+from deployments.set_alarms import set_alarms
 
 _POLLS_WITHOUT_ANSWER: Final = 120
 """Each takes 5 s or more: after ten minutes this command ends, and is started again."""
@@ -33,21 +30,17 @@ def serve_deployments(operation: Operation) -> None:
     """Serve until a signal ends it.
 
     Raises:
-        UserError: the server refuses a deployment, or is away.
+        ServerNotReadyError: the server is away, or not well.
+        UserError: it refuses a deployment.
     """
     # Schedules go on while this process is down, so that a night without a run shows.
     runner = Runner(pause_on_shutdown=False, limit=FLOW_RUNS_AT_ONCE)
-    try:
-        for line in register(operation):
-            say(line)
+    set_alarms(operation)
+    with server_faults(api_url(operation)):
         for deployed in deployments(operation):
             runner.add_deployment(_runner_deployment(deployed))
             due = ", ".join(f"{plan.slug} at `{plan.cron}` {plan.timezone}" for plan in deployed.schedules)
             say(f"serving {deployed.name}: {due or 'by hand'}")
-    except httpx.TransportError as error:
-        raise ServerNotReadyError(f"the Prefect server at {api_url(operation)} was lost: {error}") from error
-    except httpx.HTTPStatusError as error:
-        raise UserError(f"the Prefect server at {api_url(operation)} refuses it: {error}") from error
     _outlast_server()
     keep_reaping(operation)
     asyncio.run(runner.start())

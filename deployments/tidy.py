@@ -11,7 +11,7 @@ import httpx
 
 from configs.errors import UserError
 from deployments.catalogue import Operation
-from deployments.commands import say, told
+from deployments.commands import say, settings, told
 from deployments.environment import api_url, become, client_environment
 from flows.server_access import refuse_dead_server
 from tasks.venues.guard import tidy_host
@@ -45,7 +45,7 @@ def tidied(operation: Operation, wait_s: float = 0.0) -> Iterator[str]:
 def main() -> None:
     """Do it once."""
     with told():
-        for line in tidied(Operation(), _WAIT_FOR_HOST_S):
+        for line in tidied(settings(), _WAIT_FOR_HOST_S):
             say(line)
 
 

@@ -21,7 +21,7 @@ from configs.parameters import BenchmarkParameters
 from flows.interruption import end_by_signals, told_when_interrupted
 from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
 from flows.report_commands import ResultsOption, print_report, report
-from flows.server_access import refuse_dead_server
+from flows.server_access import refuse_dead_server, without_proxy_on_this_host
 from tasks.lab.prefect_server import private_prefect_server
 from tasks.reports.plan_table import cost_lines, render_plan
 from tasks.reports.progress import PatientConsole, Reporter, reporter
@@ -163,6 +163,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         dask_scheduler=dask_scheduler,
     )
     end_by_signals()
+    os.environ.update(without_proxy_on_this_host(os.environ))
     _refuse_early(parameters)
     console = PatientConsole()
     with contextlib.ExitStack() as running:
@@ -217,27 +218,36 @@ def _prefect_api(lab: Path, reports: Reporter, stopwatch: Stopwatch) -> Iterator
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    api_url = os.environ.get("PREFECT_API_URL")
-    if api_url:
+    if api_url := os.environ.get("PREFECT_API_URL"):
         refuse_dead_server(api_url)
-        yield _launch(reports, stopwatch)
+        with _without_heartbeat():
+            yield _launch(reports, stopwatch)
         return
     # A private server that is gone does not come back: no waiting for it, and no lines about it.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "1")
     logging.raiseExceptions = False
     reports.note("starting a private Prefect server")
-    with private_prefect_server(lab) as server, contextlib.ExitStack() as settings:
+    with private_prefect_server(lab) as server:
         os.environ["PREFECT_API_URL"] = server.api_url
         os.environ["PREFECT_HOME"] = str(lab.resolve() / "prefect" / "client")
-        from prefect.settings import (  # noqa: PLC0415 - as in `run`
-            PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
-            temporary_settings,
-        )
-
-        # Nobody watches a private server for dead runs, and every flow waits a second for its heart to stop.
-        settings.enter_context(temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}))
         stopwatch.server_start_ms = server.start_ms
-        yield _launch(reports, stopwatch, is_private=True)
+        with _without_heartbeat():
+            yield _launch(reports, stopwatch, is_private=True)
+
+
+@contextlib.contextmanager
+def _without_heartbeat() -> Iterator[None]:
+    """Nothing of Prefect beats while something is measured, and no flow waits a second for its heart to stop.
+
+    Whoever types the command sees how it ends; no automation of ours waits for such a beat.
+    """
+    from prefect.settings import (  # noqa: PLC0415 - as in `run`
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        temporary_settings,
+    )
+
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        yield
 
 
 def _launch(reports: Reporter, stopwatch: Stopwatch, *, is_private: bool = False) -> Launch:

@@ -26,6 +26,8 @@ class _Readable(logging.Filter):
         if finished:  # what failed has a line of its own
             record.levelno, record.levelname = logging.INFO, "INFO"
         if name := getattr(record, "task_run_name", None):  # the UI shows no name beside the line
+            if record.args:  # the line is a format, in which a name is not one
+                name = str(name).replace("%", "%%")
             record.msg = f"{name}: {record.msg[:1].lower()}{record.msg[1:]}"
         return True
 

@@ -7,13 +7,17 @@ websocket, which would go on working beside the next block that is measured.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from typing import Final
+from uuid import UUID
 
 import httpx
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun
 from prefect.context import SettingsContext, get_settings_context
 from prefect.events.schemas.events import Event, RelatedResource, Resource
 from prefect.runtime import flow_run
@@ -28,6 +32,10 @@ _LOGGER: Final = logging.getLogger("s3bench.events")
 _TIMEOUT_S: Final = 3.0
 _FLOW_RUN: Final = "prefect.flow-run"
 
+DIED: Final = "The process that ran it died, together with what had started it."
+"""The message of the state of such a run, by which an alarm knows that its death is told as an event too."""
+_UNTOLD_AFTER_S: Final = (1.0, 3.0, 10.0)
+
 Payload = Mapping[str, str | int | float | None]
 
 
@@ -39,6 +47,7 @@ class Happening(StrEnum):
     NIGHT_MISSED = "s3bench.night.missed"
     REGRESSION_FOUND = "s3bench.regression.found"
     RUN_ALIVE = "s3bench.run.alive"
+    RUN_DIED = "s3bench.run.died"
 
 
 def tell(
@@ -54,30 +63,53 @@ def tell(
 
     Args:
         happening: what happened.
-        resource_id: to what: see `cell_resource`, `night_resource`, `run_resource`.
+        resource_id: to what: see `cell_resource`, `night_resource`, `history_resource`.
         resource_name: the same for people.
         payload: what a message about it needs.
         related: labels of further resources, each with `prefect.resource.id` and `prefect.resource.role`. The
             flow run that tells of it is always one of them, where there is one.
     """
-    if not PREFECT_API_URL.value():  # the client would start a server of its own, which no automation watches
-        _LOGGER.warning("%s of %s was not told: no PREFECT_API_URL is set", happening, resource_name)
-        return False
     labels = {"prefect.resource.id": resource_id, "prefect.resource.name": resource_name}
+    return _told(happening, Resource(labels), payload or {}, related)
+
+
+def _told(
+    happening: Happening, resource: Resource, payload: Payload, related: Sequence[Mapping[str, str]]
+) -> bool:
+    if not PREFECT_API_URL.value():  # the client would start a server of its own, which no automation watches
+        _LOGGER.warning("%s of %s was not told: no PREFECT_API_URL is set", happening, resource.name)
+        return False
     try:
         _send(
             Event(
                 event=happening.value,
-                resource=Resource(labels),
-                related=[RelatedResource(dict(one)) for one in (*_this_flow_run(resource_id), *related)],
-                payload=dict(payload or {}),
+                resource=resource,
+                related=[RelatedResource(dict(one)) for one in (*_this_flow_run(resource.id), *related)],
+                payload=dict(payload),
             )
         )
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
         what = " ".join(f"{type(error).__name__} {error}".split())
-        _LOGGER.warning("%s of %s could not be told: %s", happening, resource_name, what)
+        _LOGGER.warning("%s of %s could not be told: %s", happening, resource.name, what)
         return False
     return True
+
+
+def told_patiently(to_tell: Sequence[Callable[[], bool]], retry_after_s: Sequence[float]) -> int:
+    """Tell one thing after another, waiting for a server that is away, and return how many it did not take.
+
+    Args:
+        to_tell: each tells of one thing, and returns whether the server took it.
+        retry_after_s: how long to wait before each further attempt, of all together.
+    """
+    pauses_s = iter(retry_after_s)
+    for number, one in enumerate(to_tell):
+        while not one():
+            pause_s = next(pauses_s, None)
+            if pause_s is None:
+                return len(to_tell) - number
+            time.sleep(pause_s)
+    return 0
 
 
 def tell_of_failed_cell(run_id: str, cell: CellRecord) -> bool:
@@ -159,6 +191,36 @@ def tell_alive(run_id: str) -> bool:
     return tell(Happening.RUN_ALIVE, f"{_FLOW_RUN}.{own}", run_id, {"run_id": run_id})
 
 
+def tell_of_death(run: FlowRun, flow_name: str) -> bool:
+    """A flow run was set Crashed with the message `DIED`, and nothing that ran it is there to tell.
+
+    A server that has just started holds the event of such a state back for a quarter of an hour: it waits for
+    that of the state before, which a process of the server saw that died too.
+    """
+    related = [_related("flow", run.flow_id, flow_name)]
+    if run.deployment_id is not None:
+        related.append(_related("deployment", run.deployment_id, flow_name))
+    dead = Resource(
+        {
+            "prefect.resource.id": f"{_FLOW_RUN}.{run.id}",
+            "prefect.resource.name": run.name,
+            # The alarm looks at this label, which the event of a state has too.
+            "prefect.state-message": Happening.RUN_DIED.value,
+        }
+    )
+    payload = {"name": run.name, "state": "Crashed", "message": DIED}
+    told = partial(_told, Happening.RUN_DIED, dead, payload, related)
+    return not told_patiently([told], _UNTOLD_AFTER_S)
+
+
+def _related(kind: str, own_id: UUID, name: str) -> dict[str, str]:
+    return {
+        "prefect.resource.id": f"prefect.{kind}.{own_id}",
+        "prefect.resource.role": kind,
+        "prefect.resource.name": name,
+    }
+
+
 def cell_resource(config_id: str, workload_id: str) -> str:
     """The resource id of a cell."""
     return f"s3bench.cell.{config_id}.{workload_id}"
@@ -172,11 +234,6 @@ def night_resource(schedule: str, dt: str) -> str:
 def history_resource(schedule: str) -> str:
     """The resource id of what all cells of a schedule have in common."""
     return f"s3bench.history.{schedule}"
-
-
-def run_resource(run_id: str) -> str:
-    """The resource id of a run."""
-    return f"s3bench.run.{run_id}"
 
 
 def _send(event: Event) -> None:

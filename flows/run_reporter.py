@@ -20,11 +20,10 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
-from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from flows.lease import renew_between_blocks
 from flows.quiet import settle, wait_for_server
-from flows.run_events import tell_alive
+from flows.run_events import tell_alive, without_retries
 from tasks.venues.launch import Launch, given_launch
 
 PROGRESS_KEY: Final = "s3bench-progress"
@@ -68,6 +67,7 @@ class RunReporter:
         self._logger = get_run_logger()
         self._unsent: list[dict[str, Any]] = []
         self._stage, self._stage_began_s = "", 0.0
+        self._tenth, self._said_s = 0, 0.0
         self._progress, self._description = 0.0, ""
         self._artifact_id: UUID | None = None
         self._is_changed = False
@@ -82,21 +82,28 @@ class RunReporter:
         self._send_where_due(is_new=True)
 
     def advance(self, stage: str, done: int, total: int, detail: str) -> None:
-        """A line where a stage begins and where it ends; all between is seen in the artifact."""
+        """A line where a stage begins and where it ends, and now and then for a tenth of it that is done."""
         is_new = stage != self._stage
-        if is_new:
-            self._stage, self._stage_began_s = stage, time.monotonic()
-            if done < total:
-                self._say(f"{stage}: {done} of {total}")
-        if done == total:
-            took_s = time.monotonic() - self._stage_began_s
-            self._say(f"{stage}: {done} of {total}, after {took_s:.1f} s")
+        self._say_how_far(stage, done, total)
         self._is_between_blocks = stage == self._counted and done < total
         if stage == self._counted:
             self._progress = 100 * done / total if total else 100.0
         self._description = f"{stage}: {done} of {total}{f', next {detail}' if detail else ''}"
         self._is_changed = True
         self._send_where_due(is_new=is_new or done == total)
+
+    def _say_how_far(self, stage: str, done: int, total: int) -> None:
+        now_s = time.monotonic()
+        is_new, tenth = stage != self._stage, 10 * done // total if total else 10
+        if is_new:
+            self._stage, self._stage_began_s = stage, now_s
+        if done == total:
+            self._say(f"{stage}: {done} of {total}, after {now_s - self._stage_began_s:.1f} s")
+        elif is_new or (tenth > self._tenth and now_s - self._said_s >= _BETWEEN_BLOCKS_S):
+            self._say(f"{stage}: {done} of {total}")
+        else:
+            return
+        self._tenth, self._said_s = tenth, now_s
 
     def settle(self) -> None:
         """Send all there is, and let the server work it off: what comes next has the machine for itself."""
@@ -152,7 +159,7 @@ class RunReporter:
             return
         self._sign_due_s = time.monotonic() + _SIGN_AFTER_S
         try:
-            with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
+            with without_retries():
                 renew_between_blocks(self._client)
                 self._send_lines()
                 self._send_progress()

@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+import psutil
 import pytest
 from prefect import flow
 from prefect.blocks.webhook import Webhook
@@ -13,13 +16,22 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.events.actions import DoNothing
 from prefect.events.schemas.automations import Automation, AutomationCore, EventTrigger
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+    PREFECT_HOME,
+    temporary_settings,
+)
 from prefect.states import Completed, Failed, Running
 
 from configs.errors import UserError
 from configs.run_record import CellRecord, Night
 from deployments.alarms import NAMES, RUN_FELL_SILENT, register
-from deployments.catalogue import Operation
+from deployments.catalogue import TAG, Operation
+from deployments.environment import own_api_url, server_environment
+from deployments.reaper import reap
 from flows.run_events import (
+    DIED,
     Happening,
     tell,
     tell_of_completed_night,
@@ -27,6 +39,7 @@ from flows.run_events import (
     tell_of_night_without_run,
     tell_of_regression,
 )
+from tasks.lab.prefect_server import PrefectServer, free_port, running_server
 from tasks.stats.nights import NightCoverage, NightState
 from tasks.stats.panels import SeriesKey
 from tasks.stats.regressions import Change
@@ -59,14 +72,32 @@ def client(prefect_api: str) -> Iterator[SyncPrefectClient]:
 def running(client: SyncPrefectClient) -> Callable[[], UUID]:
     """Makes flow runs of a deployment of `benchmark`, which are Running."""
 
-    def make() -> UUID:
-        flow_id = client.create_flow_from_name("benchmark")
-        deployment_id = client.create_deployment(flow_id=flow_id, name="benchmark")
-        run = client.create_flow_run_from_deployment(deployment_id, name="lab 2026-11-29 seed 7")
-        client.set_flow_run_state(run.id, Running(), force=True)
-        return run.id
+    return lambda: begun(client, "lab 2026-11-29 seed 7")
 
-    return make
+
+def begun(client: SyncPrefectClient, name: str) -> UUID:
+    flow_id = client.create_flow_from_name("benchmark")
+    deployment_id = client.create_deployment(flow_id=flow_id, name="benchmark", tags=[TAG])
+    run = client.create_flow_run_from_deployment(deployment_id, name=name)
+    client.set_flow_run_state(run.id, Running(), force=True)
+    return run.id
+
+
+@contextmanager
+def a_server_of(operation: Operation) -> Iterator[tuple[PrefectServer, SyncPrefectClient]]:
+    """The host's own, and a client of it, which is this process too."""
+    settings = {
+        PREFECT_API_URL: own_api_url(operation),
+        PREFECT_HOME: operation.data / "clients",
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+    }
+    environment = server_environment(operation)
+    with (
+        running_server(operation.data / "prefect", operation.port, environment) as server,
+        temporary_settings(settings),
+        get_client(sync_client=True) as client,
+    ):
+        yield server, client
 
 
 def state_of(client: SyncPrefectClient, run_id: UUID) -> str:
@@ -103,8 +134,7 @@ def test_a_message_says_what_happened_what_to_do_and_where_to_look(
     link = f"{prefect_api.removesuffix('/api')}/runs/flow-run/{state.state_details.flow_run_id}"
     assert receiver.wait_for("cell mount-lab/read failed") == (
         f'Cell mount-lab/read failed in run {RUN_ID}: no "mount" there\n'
-        "The other cells were measured. Mend what the reason names; the next run measures this cell again.\n"
-        + link
+        "Mend what the reason names; the next run measures this cell again.\n" + link
     )
     slower = receiver.wait_for("boto3/read read is slower since 2026-11-29")
     assert "p50 of boto3/read read is 1.31 times what it was" in slower
@@ -133,6 +163,28 @@ def test_a_run_of_a_deployment_that_ends_badly_is_told_and_another_flow_is_not(
     assert "Flow run lab 2026-11-29 seed 7 of benchmark is Failed: the bucket is gone" in text
     assert "/runs/flow-run/" in text
     assert len(receiver.messages) == 1
+
+
+def test_a_death_is_told_once_by_a_server_that_saw_the_run_begin_and_by_one_that_died_too(
+    tmp_path: Path, receiver: "Receiver", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("S3BENCH_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    operation = Operation(data=tmp_path, port=free_port(), alert_webhook=receiver.url)
+    with a_server_of(operation) as (server, client):
+        register(operation)
+        begun(client, "seen")
+        assert len(reap(operation)) == 1
+        receiver.wait_for("benchmark Crashed")
+        begun(client, "unseen")
+        time.sleep(3)  # until the server has looked at the events of that
+        psutil.Process(server.pid).kill()
+    with a_server_of(operation):
+        assert len(reap(operation)) == 1
+        receiver.wait_for("benchmark Crashed", n=2)
+    texts = [message["text"] for message in receiver.messages]
+    assert [text.split()[2] for text in texts] == ["seen", "unseen"]
+    assert all(f"is Crashed: {DIED}" in text for text in texts)
 
 
 @pytest.mark.usefixtures("client")
@@ -209,6 +261,32 @@ def test_where_nobody_is_to_be_told_only_silent_runs_are_ended_and_that_is_said(
     assert set(ours(client)) == {RUN_FELL_SILENT, "s3bench: of the operator"}
     assert len(removed) == len(NAMES) - 1
     assert said.startswith("alarms are sent to nobody: set S3BENCH_ALERT_BLOCK")
+
+
+def test_the_address_that_alarms_go_to_is_not_shown_and_goes_with_its_setting(
+    client: SyncPrefectClient, receiver: "Receiver"
+) -> None:
+    register(Operation(alert_webhook=receiver.url))
+    blocks = client.request("POST", "/block_documents/filter", json={})
+    assert "s3bench-alarms" in blocks.text
+    assert receiver.url not in blocks.text
+    assert receiver.url not in client.request("POST", "/automations/filter", json={}).text
+    assert tell_of_failed_cell(RUN_ID, CELL)
+    receiver.wait_for("cell mount-lab/read failed")
+    register(Operation())
+    assert "s3bench-alarms" not in client.request("POST", "/block_documents/filter", json={}).text
+
+
+def test_a_host_without_alarms_leaves_those_of_a_shared_server(
+    client: SyncPrefectClient, receiver: "Receiver", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(Operation(alert_webhook=receiver.url))
+    monkeypatch.setenv("PREFECT_API_URL", "https://prefect.example.com/api")
+    (said,) = register(Operation())
+    assert said.endswith("alarms go to whom another host of this server has named")
+    assert set(ours(client)) == set(NAMES)
+    assert tell_of_failed_cell(RUN_ID, CELL)
+    receiver.wait_for("cell mount-lab/read failed")
 
 
 @pytest.mark.usefixtures("client")

@@ -76,7 +76,14 @@ def test_a_setting_that_makes_no_sense_is_refused(
     [
         ({"nightly_suite": "unknown"}, "S3BENCH_NIGHTLY_SUITE.*unknown: no such suite"),
         ({"nightly_in_lab": False}, "S3BENCH_NIGHTLY_SUITE.*targets.bucket.bucket: this key is missing"),
-        ({"nightly_targets": "/nowhere.yaml"}, "S3BENCH_NIGHTLY_TARGETS.*/nowhere.yaml"),
+        (
+            {"nightly_targets": "/nowhere.yaml", "nightly_in_lab": False},
+            "S3BENCH_NIGHTLY_TARGETS.*/nowhere.yaml",
+        ),
+        (
+            {"nightly_targets": "ours.yaml"},
+            "S3BENCH_NIGHTLY_TARGETS=ours.yaml: .*set S3BENCH_NIGHTLY_IN_LAB=false",
+        ),
     ],
 )
 def test_a_night_that_cannot_run_is_refused_while_somebody_is_there(
@@ -84,3 +91,33 @@ def test_a_night_that_cannot_run_is_refused_while_somebody_is_there(
 ) -> None:
     with pytest.raises(UserError, match=says):
         refuse_unknown_suite(Operation.model_validate(settings))
+
+
+def test_a_missing_folder_of_suites_is_refused_while_somebody_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("S3BENCH_SUITES", "~/suites")
+    with pytest.raises(UserError, match=rf"S3BENCH_SUITES: {tmp_path}/suites: No such file"):
+        refuse_unknown_suite(Operation())
+    (tmp_path / "suites").mkdir()
+    refuse_unknown_suite(Operation())
+
+
+@pytest.mark.parametrize(
+    ("cron", "hours"),
+    [
+        ("30 2 * * *", 24),
+        ("5 3 * * 1-5", 3 * 24),
+        ("0 2 * * 0", 7 * 24),
+        ("0 2 1 * *", 31 * 24),
+        ("0 0 29 2 *", (4 * 365 + 1) * 24),
+        ("*/30 * * * *", 0.5),
+    ],
+)
+def test_the_dead_mans_switch_waits_for_the_longest_pause_of_the_nights_own_schedule(
+    cron: str, hours: float
+) -> None:
+    late_and_run_hours = 3 + 2
+    assert Operation(nightly_cron=cron).nights_apart_s == (hours + late_and_run_hours) * 3600
+    assert Operation(nightly_cron=cron, nights_apart_s=60).nights_apart_s == 60

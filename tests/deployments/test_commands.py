@@ -1,16 +1,23 @@
 """The commands themselves, where they end before they have started anything."""
 
+import errno
 import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 
+from configs.errors import UserError
+from deployments import commands
 from deployments.catalogue import Operation
-from deployments.commands import alone
+from deployments.commands import EXIT_NOT_READY, alone, server_faults
+from tasks.lab.prefect_server import ServerNotReadyError, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -103,3 +110,68 @@ def test_tidying_says_what_a_server_that_is_away_keeps_it_from(command: Command)
     assert ended.returncode == 0
     assert "no Prefect server answers at http://127.0.0.1:9/api" in ended.stdout
     assert "is put right when serving begins" in ended.stdout
+
+
+@pytest.mark.parametrize("module", ["deployments", pytest.param("deployments.serve", marks=pytest.mark.slow)])
+def test_a_server_that_hosts_share_is_not_served_but_worked_for(command: Command, module: str) -> None:
+    ended = command(module, PREFECT_API_URL="https://prefect.example.com/api")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("s3bench: PREFECT_API_URL=https://prefect.example.com/api: that server is")
+    assert "deployments/prefect.yaml" in ended.stderr
+    assert "python -m deployments.worker" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "deployments.serve",
+        pytest.param("deployments.worker", marks=pytest.mark.slow),
+        pytest.param("deployments.set_alarms", marks=pytest.mark.slow),
+    ],
+)
+def test_a_server_that_is_not_well_for_a_moment_does_not_end_serving_for_good(
+    command: Command, module: str
+) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/api/health" else 500)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library calls it
+            """Not on the terminal."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/api"
+        dead_proxy = f"http://127.0.0.1:{free_port()}"
+        ended = command(module, PREFECT_API_URL=address, HTTP_PROXY=dead_proxy, http_proxy=dead_proxy)
+        server.shutdown()
+    assert ended.returncode == EXIT_NOT_READY
+    assert f"no Prefect server answers at {address} (Server error '500" in ended.stderr
+    assert ended.stderr.count("\n") <= 2
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(500, ServerNotReadyError), (429, ServerNotReadyError), (409, UserError)]
+)
+def test_what_a_server_answers_while_deployments_are_registered_decides_whether_to_try_again(
+    status: int, kind: type[UserError]
+) -> None:
+    request = httpx.Request("POST", "http://127.0.0.1:4200/api/deployments/")
+    answer = httpx.Response(status, request=request, text="database is locked")
+    refused = pytest.raises(UserError, match="the Prefect server at here refuses it")
+    with refused as told, server_faults("here"):
+        answer.raise_for_status()
+    assert type(told.value) is kind
+
+
+def test_a_full_disk_is_no_bad_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(commands, "make_private", full)
+    not_ready = pytest.raises(ServerNotReadyError, match="No space left on device")
+    with not_ready, alone(Operation(data=tmp_path), "serve"):
+        pass

@@ -84,3 +84,10 @@ def test_deployments_are_served_to_the_server_of_this_host_unless_another_one_is
     assert serves_own(Operation(port=4321))
     monkeypatch.setenv("PREFECT_API_URL", "https://prefect.example.com/api")
     assert client_environment(Operation())["PREFECT_API_URL"] == "https://prefect.example.com/api"
+
+
+def test_no_client_asks_a_proxy_for_the_server_of_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    for environment in (server_environment(Operation()), client_environment(Operation())):
+        assert environment["NO_PROXY"] == environment["no_proxy"] == "example.com,127.0.0.1,localhost"

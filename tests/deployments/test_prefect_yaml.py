@@ -74,6 +74,7 @@ def test_flow_runs_of_pools_have_the_same_settings_as_those_that_are_served(
 ) -> None:
     without = {"PREFECT_RUNNER_POLL_FREQUENCY"}  # of what starts runs
     expected = {name: value for name, value in CLIENT_SETTINGS.items() if name not in without} | NO_TELEMETRY
+    expected |= {name: VALUES[name] for name in ("S3BENCH_RESULTS", "S3BENCH_LAB")}
     for one in deployed.values():
         assert one["work_pool"]["job_variables"]["env"] == expected
 

@@ -15,7 +15,7 @@ from prefect.client.schemas.objects import State
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelling, Completed, Pending, Running, Scheduled
 
-from deployments.catalogue import Operation
+from deployments.catalogue import TAG, Operation
 from deployments.reaper import reap
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -40,10 +40,12 @@ class Runs:
     api_url: str
     processes: "list[subprocess.Popen[str]]"
 
-    def make(self, *states: State, in_pool: bool = False) -> UUID:
+    def make(self, *states: State, in_pool: bool = False, is_ours: bool = True) -> UUID:
         flow_id = self.client.create_flow_from_name("benchmark")
         name, pool = ("benchmark-on-host", POOL) if in_pool else ("benchmark", None)
-        deployment_id = self.client.create_deployment(flow_id, name, work_pool_name=pool)
+        deployment_id = self.client.create_deployment(
+            flow_id, name, work_pool_name=pool, tags=[TAG] if is_ours else None
+        )
         run = self.client.create_flow_run_from_deployment(deployment_id)
         for state in states:
             self.client.set_flow_run_state(run.id, state, force=True)
@@ -101,6 +103,14 @@ def test_what_a_host_served_to_its_own_server_and_does_not_run_is_ended(runs: Ru
     assert runs.state(scheduled) == "Scheduled"
     assert len(told) == 3
     assert reap(own) == ()
+
+
+def test_a_run_of_somebody_elses_deployment_of_the_same_name_is_left_alone(
+    runs: Runs, own: Operation
+) -> None:
+    theirs = runs.make(Running(), is_ours=False)
+    assert reap(own) == ()
+    assert runs.state(theirs) == "Running"
 
 
 def test_a_run_whose_process_lives_is_left_alone_and_named(runs: Runs, own: Operation) -> None:

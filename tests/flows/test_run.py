@@ -175,6 +175,26 @@ def test_failed_cells_end_with_status_1_and_the_others_are_there(
 
 
 @pytest.mark.slow
+def test_a_page_that_cannot_be_written_loses_nothing_and_says_how_to_see_the_run(
+    s3bench: Command, tmp_path: Path, prefect_api_url: str
+) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "reports").touch()  # as a full disk does: after all samples are stored
+    only = ("--only", "boto3-lab")
+    answer = s3bench("run", "small.yaml", *only, PREFECT_API_URL=prefect_api_url)
+    assert answer.returncode == 2
+    said = " ".join(answer.stderr.split())
+    found = re.search(
+        r"run (\S+) is measured and stored, but its page is missing: .*`s3bench (.*)` shows", said
+    )
+    assert found is not None, said
+    assert found[1] in found[2]
+    shown = s3bench(*found[2].split())
+    assert shown.returncode == 0, shown.stderr
+    assert "boto3-lab" in shown.stdout
+
+
+@pytest.mark.slow
 def test_a_run_of_one_configuration_goes_on_where_the_reader_of_its_output_has_left(
     s3bench: Command, environment: dict[str, str], tmp_path: Path, prefect_api_url: str
 ) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -28,6 +29,7 @@ from flows.run_events import (
     tell_of_failed_cell,
     tell_of_night_without_run,
     tell_of_regression,
+    told_patiently,
 )
 from tasks.stats.nights import NightCoverage, NightState
 from tasks.stats.panels import SeriesKey
@@ -148,3 +150,21 @@ def test_without_an_address_no_server_is_started_only_to_be_told() -> None:
 
 def test_what_is_no_flow_run_gives_no_sign_of_life() -> None:
     assert not tell_alive("run x")
+
+
+def test_what_the_server_does_not_take_is_told_again_and_the_rest_after_it() -> None:
+    answers, order = {"first": [False, True], "second": [False, True], "third": [True]}, list[str]()
+
+    def told(name: str) -> bool:
+        order.append(name)
+        return answers[name].pop(0)
+
+    assert told_patiently([partial(told, name) for name in answers], (0.0, 0.0)) == 0
+    assert order == ["first", "first", "second", "second", "third"]
+
+
+def test_a_server_that_stays_away_is_not_waited_for_again_for_each_event() -> None:
+    attempts = iter(range(10))
+    assert told_patiently([lambda: next(attempts) > 100] * 5, (0.0, 0.0)) == 5
+    assert next(attempts) == 3
+    assert told_patiently([], (60.0,)) == 0

@@ -81,6 +81,26 @@ def test_a_server_that_hangs_costs_seconds_and_is_told_all_when_it_answers_again
     assert lines.count("something worth a line") == 1
 
 
+@pytest.mark.usefixtures("proxy")
+@pytest.mark.parametrize(("at_most_every_s", "told"), [(0.0, [0, *range(4, 40, 4)]), (15.0, [0])])
+def test_the_log_tells_of_each_tenth_that_is_done_but_not_too_often(
+    prefect_api_url: str, monkeypatch: pytest.MonkeyPatch, at_most_every_s: float, told: list[int]
+) -> None:
+    @flow(name="counting")
+    def counting() -> str:
+        with run_reporter.reported("another") as launch:
+            monkeypatch.setattr(run_reporter, "_BETWEEN_BLOCKS_S", at_most_every_s)
+            for done in range(41):
+                launch.reporter.advance("measuring", done, 40, "a/read")
+        return str(run_reporter.flow_run.get_id())
+
+    rows = ask(prefect_api_url, "logs", counting())
+    lines = {str(row["message"]).partition(",")[0] for row in rows}
+    assert {line for line in lines if line.startswith("measuring: ")} == {
+        f"measuring: {done} of 40" for done in (*told, 40)
+    }
+
+
 def test_a_run_that_tells_nothing_for_a_while_still_gives_signs_of_life(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 import errno
 import os
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -24,6 +25,7 @@ from tasks.lab.local_lab import lab_down, lab_status, lab_up, running_lab
 from tasks.lab.locks import is_abandoned
 from tasks.lab.processes import ProcessRef
 from tasks.lab.state import VARIABLES_TO_UNSET, LabFolder, LabState, read_state, shell_exports, write_state
+from tasks.lab.strays import end_strays
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -389,6 +391,33 @@ def test_the_lab_of_a_killed_run_is_known_and_goes_down_with_the_next_run(tmp_pa
     with running_lab(tmp_path / "lab"):
         assert not is_abandoned(tmp_path / "lab")
     assert lab_status(tmp_path / "lab").condition == "down"
+
+
+def delete(folder: Path, mount: Path) -> None:
+    """As `rm -r` does, but for what it would delete through the mount, which it cannot remove."""
+    for path in folder.iterdir():
+        if path.is_file():
+            path.unlink()
+        elif path != mount:
+            shutil.rmtree(path)
+
+
+@needs_mount
+def test_a_lab_whose_folder_is_deleted_during_a_run_goes_down_with_it(tmp_path: Path) -> None:
+    with running_lab(tmp_path / "lab") as state:
+        assert len(processes_of(tmp_path / "lab")) == 2
+        delete(tmp_path / "lab", mount_of(state))
+    assert processes_of(tmp_path / "lab") == []
+    assert not is_mounted(mount_of(state))
+
+
+@needs_mount
+def test_a_lab_whose_folder_is_deleted_is_found_by_whoever_tidies(tmp_path: Path) -> None:
+    state = lab_up(tmp_path / "lab")
+    delete(tmp_path / "lab", mount_of(state))
+    assert end_strays(tmp_path / "lab") == ("a stray mount", "a stray S3 server")
+    assert processes_of(tmp_path / "lab") == []
+    assert not is_mounted(mount_of(state))
 
 
 def test_a_temporary_lab_that_is_asked_for_stays_up(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import errno
 import http.client
 import os
 import signal
@@ -16,6 +17,8 @@ from configs.errors import UserError
 from tasks.lab.prefect_server import (
     PrefectServer,
     ServerNotReadyError,
+    error_of_files,
+    keep_log_small,
     private_prefect_server,
     refuse_taken,
     running_server,
@@ -223,3 +226,34 @@ def test_a_port_on_which_something_listens_is_refused(tmp_path: Path) -> None:
         ):
             pass
     refuse_taken(port)
+
+
+@pytest.mark.parametrize("left", [b"", b'{"pid": 1\n', b"null"])
+def test_a_record_that_was_cut_off_keeps_no_server_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
+) -> None:
+    (tmp_path / "prefect").mkdir()
+    (tmp_path / "prefect" / "server.json").write_bytes(left)
+    monkeypatch.setattr(sys, "executable", "/bin/false")  # the server itself need not start
+    with pytest.raises(ServerNotReadyError, match="ended with status 1"), private_prefect_server(tmp_path):
+        pass
+
+
+def test_a_full_disk_may_have_space_later_and_a_folder_of_somebody_else_is_wrong_for_good() -> None:
+    full = error_of_files(OSError(errno.ENOSPC, "No space left on device"), "no space")
+    assert (type(full), str(full)) == (ServerNotReadyError, "no space")
+    assert type(error_of_files(PermissionError(errno.EACCES, "Permission denied"), "not yours")) is UserError
+
+
+def test_a_log_that_has_grown_begins_anew_under_the_server_that_writes_it(tmp_path: Path) -> None:
+    log, old = tmp_path / "server.log", tmp_path / "server.old.log"
+    with log.open("ab", buffering=0) as server:  # as a server has it open
+        server.write(b"a" * 100)
+        keep_log_small(tmp_path, 100)
+        assert not old.exists()
+        server.write(b"b")
+        keep_log_small(tmp_path, 100)
+        server.write(b"c")
+    assert old.read_bytes() == b"a" * 100 + b"b"
+    assert log.read_bytes() == b"c"
+    keep_log_small(tmp_path / "none", 0)

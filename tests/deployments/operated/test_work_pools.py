@@ -53,6 +53,9 @@ def test_a_run_through_the_worker_completes(pool_host: Host) -> None:
     state, message = pool_host.ended(flow_run_id)
     assert state == "Completed", message
     assert pool_host.stored_runs()[0].state == "complete"
+    # One that has fallen silent is ended where nobody is to be told, too.
+    set_here = [one["name"] for one in pool_host.ask("POST", "/automations/filter", {})]
+    assert set_here == ["s3bench: a flow run fell silent"]
     assert pool_host.flow_run(flow_run_id)["work_pool_name"] == "s3bench-host"
 
 
