@@ -36,6 +36,10 @@ TAG: Final = "s3bench"
 WORK_POOLS: Final = {"s3bench-host": "-on-host", "s3bench-ecs": "-on-ecs"}
 """Of a shared server: what the names of their deployments have after the name of the flow."""
 
+_OF_THE_COMMAND: Final = (
+    " (here S3BENCH_NIGHTLY_TARGETS=FILE is --targets, S3BENCH_NIGHTLY_IN_LAB=true is --in-lab, and nothing "
+    "is --set)"
+)
 _FIELDS_OF_CRON: Final = 5
 _RUN_S: Final = 2 * 3600
 """For a night's run; one of these hours is for the night on which clocks are set."""
@@ -193,7 +197,8 @@ def refuse_unknown_suite(operation: Operation) -> None:
         suite_of(nightly_parameters(operation))
     except UserError as error:
         names = "S3BENCH_NIGHTLY_SUITE (with S3BENCH_NIGHTLY_IN_LAB and S3BENCH_NIGHTLY_TARGETS)"
-        raise UserError(f"{names}: {error}") from error
+        here = _OF_THE_COMMAND if "--targets" in str(error) else ""
+        raise UserError(f"{names}: {error}{here}") from error
 
 
 def deployments(operation: Operation) -> tuple[Deployed, ...]:

@@ -79,6 +79,11 @@ def test_a_setting_that_is_wrong_is_named(
     assert str(refused.value).startswith(says.format(tmp=tmp_path))
 
 
+def test_a_suite_without_targets_is_told_which_variables_give_them() -> None:
+    with pytest.raises(UserError, match=r"--targets FILE, .*here S3BENCH_NIGHTLY_TARGETS=FILE is --targets"):
+        refuse_wrong_settings(Operation(nightly_suite="e4-transfer-acceleration", nightly_in_lab=False))
+
+
 def test_all_wrong_settings_are_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S3BENCH_LABB", "x")
     monkeypatch.setenv("S3BENCH_STATE", str(tmp_path / "file"))

@@ -20,9 +20,10 @@ HOSTS = {
 }
 OTHER_WINNER = """\
 delays:
-  - {hosts: "*.s3express-apne1-az4.*", milliseconds: 60}
-  - {hosts: "*", milliseconds: 10}
+  - {hosts: "*.s3express-apne1-az4.*", milliseconds: 200}
+  - {hosts: "*", milliseconds: 20}
 """
+"""Far apart, so that a busy machine does not hide the difference: 5 % of it are 9 ms."""
 
 
 def p50_ms(results: Path) -> dict[tuple[str, str], float]:

@@ -297,7 +297,8 @@ def test_delays_count_once_for_the_connection_for_tls_and_for_each_request(aws_s
         return [min(stage) for stage in zip(*(stages_ms(host) for _ in range(9)), strict=True)]
 
     pairs = zip(least(ACCELERATED), least(HOSTS[REGIONAL]), strict=True)
-    assert [regional - accelerated for accelerated, regional in pairs] == pytest.approx([32.0] * 3, abs=1.0)
+    # Counted twice it would be 64: what a busy machine adds is less than half of that.
+    assert [regional - accelerated for accelerated, regional in pairs] == pytest.approx([32.0] * 3, abs=10.0)
 
 
 @pytest.mark.parametrize(
