@@ -4,7 +4,7 @@ It ends with a table of rounds, and with status 1 where an outcome is not known,
 a mount or a lock is left, or the server's memory grows. All of it lies in a new temporary folder, which stays
 where something was wrong.
 
-`ROUNDS=n` and `EVERY_MINUTES=n` change what the names say.
+`ROUNDS=n`, `EVERY_MINUTES=n` and `KILL_EACH=n` change what the names say.
 """
 
 import os
@@ -21,7 +21,7 @@ from soak_rounds import KILLS, Round, run_round
 
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 EVERY_MINUTES = int(os.environ.get("EVERY_MINUTES", "2"))
-KILL_EACH = 3
+KILL_EACH = int(os.environ.get("KILL_EACH", "3"))
 MEMORY_GROWTH = 1.15
 """The most that the server's memory may be at the end, by what it was when all had run once."""
 
