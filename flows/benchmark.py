@@ -5,7 +5,6 @@ It is given no more than names, since Prefect stores what a flow is given: crede
 
 import contextlib
 import dataclasses
-import os
 import secrets
 from datetime import UTC, datetime
 from functools import partial
@@ -36,8 +35,7 @@ from tasks.reports.plan_table import cost_lines
 from tasks.results.store import Store, open_store
 from tasks.venues.accounting import environment, suite_sha256
 from tasks.venues.guard import guarded
-from tasks.venues.host_lock import host_lock
-from tasks.venues.launch import Launch
+from tasks.venues.launch import Launch, holding_host
 from tasks.venues.places import place_of
 from tasks.venues.session import SessionPlan
 from tasks.workloads.plan import plan_suite, refuse_above_cap
@@ -67,9 +65,8 @@ def _run(parameters: BenchmarkParameters) -> State[str]:
         if not launch.holds_host:
             for line in cost_lines(suite, plan_suite(suite)):
                 launch.reporter.note(line)
-            with launch.stopwatch.of("wait"):
-                holder = f"a flow run of suite {suite.name} (process {os.getpid()})"
-                held.enter_context(host_lock(holder, parameters.wait_for_host_s, launch.reporter.note))
+        what = f"a flow run of suite {suite.name}"
+        held.enter_context(holding_host(launch, what, parameters.wait_for_host_s))
         lab = Path(parameters.lab_folder) if suite.lab else None
         held.enter_context(guarded(lab, launch.reporter.note, holds_host=True))
         run = _measured(parameters, suite, store, launch, night)

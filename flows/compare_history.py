@@ -5,7 +5,6 @@ that became slower, is told once: as an event, and remembered in the store when 
 """
 
 import contextlib
-import os
 from datetime import UTC, datetime
 from typing import Final
 
@@ -24,7 +23,7 @@ from tasks.patience import patient
 from tasks.reports.history_view import Finding
 from tasks.results.store import open_store
 from tasks.stats.nights import NightCoverage, nights_due
-from tasks.venues.host_lock import host_lock
+from tasks.venues.launch import holding_host
 
 _WAIT_FOR_HOST_S: Final = 3600.0
 
@@ -47,9 +46,8 @@ def _compare(parameters: CompareParameters) -> State[str]:
     store = open_store(parameters.results)
     with contextlib.ExitStack() as held:
         launch = held.enter_context(reported())
-        if not launch.holds_host:
-            holder = f"a comparison of the nights in {parameters.results} (process {os.getpid()})"
-            held.enter_context(host_lock(holder, _WAIT_FOR_HOST_S, launch.reporter.note))
+        what = f"a comparison of the nights in {parameters.results}"
+        held.enter_context(holding_host(launch, what, _WAIT_FOR_HOST_S))
         found = patient(look, launch)(store, parameters)
         if launch.is_shown:
             patient(show, launch)(found.view)

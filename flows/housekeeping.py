@@ -5,7 +5,6 @@ sentences that say what is to be looked at. It has the host for itself, since it
 """
 
 import contextlib
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,8 +26,7 @@ from tasks.reports.housekeeping import Tidied
 from tasks.results.store import Store, open_store
 from tasks.tidy import compact, find, find_months, find_reads, show, tend
 from tasks.venues.guard import guarded
-from tasks.venues.host_lock import host_lock
-from tasks.venues.launch import Launch
+from tasks.venues.launch import Launch, holding_host
 from tasks.venues.places import place_of
 
 
@@ -52,9 +50,8 @@ def _tidied(parameters: HousekeepingParameters) -> State[str]:
     tidied = Tidied(store.location)
     with contextlib.ExitStack() as held:
         launch = held.enter_context(reported())
-        if not launch.holds_host:
-            holder = f"a housekeeping of {parameters.results} (process {os.getpid()})"
-            held.enter_context(host_lock(holder, parameters.wait_for_host_s, launch.reporter.note))
+        what = f"a housekeeping of {parameters.results}"
+        held.enter_context(holding_host(launch, what, parameters.wait_for_host_s))
         lab = Path(parameters.lab_folder) if suite.lab else None
         held.enter_context(guarded(lab, launch.reporter.note, holds_host=True))
         _tend_months(parameters, store, launch, tidied)

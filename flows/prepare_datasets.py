@@ -1,7 +1,6 @@
 """Flow: make every dataset of a suite be there, in every bucket that needs it."""
 
 import contextlib
-import os
 from pathlib import Path
 
 from prefect import flow
@@ -18,8 +17,7 @@ from flows.run_reporter import reported
 from tasks.patience import patient
 from tasks.prepare import prepare
 from tasks.venues.guard import guarded
-from tasks.venues.host_lock import host_lock
-from tasks.venues.launch import Launch
+from tasks.venues.launch import Launch, holding_host
 from tasks.venues.places import Place, place_of
 
 
@@ -38,8 +36,8 @@ def _prepared(parameters: PrepareParameters) -> State[None]:
     suite, lab = suite_of(parameters), Path(parameters.lab_folder)
     with contextlib.ExitStack() as held:
         launch = held.enter_context(reported())
-        holder = f"a flow run that prepares suite {suite.name} (process {os.getpid()})"
-        held.enter_context(host_lock(holder, parameters.wait_for_host_s, launch.reporter.note))
+        what = f"a flow run that prepares suite {suite.name}"
+        held.enter_context(holding_host(launch, what, parameters.wait_for_host_s))
         held.enter_context(guarded(lab if suite.lab else None, launch.reporter.note, holds_host=True))
         place = held.enter_context(place_of(suite, lab))
         manifests = prepare_all(place, launch)

@@ -3,13 +3,16 @@
 It travels in a context variable, never as a parameter of a flow, because Prefect stores parameters.
 """
 
+import contextlib
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from tasks.reports.progress import LineReporter, Reporter
+from tasks.venues.host_lock import host_lock
 from tasks.venues.stopwatch import Stopwatch
 
 
@@ -54,3 +57,23 @@ def launched(launch: Launch) -> Iterator[None]:
         yield
     finally:
         _LAUNCH.reset(token)
+
+
+@contextmanager
+def holding_host(launch: Launch, what: str, wait_s: float) -> Iterator[None]:
+    """Have the host for oneself, unless whoever started the run has it already.
+
+    Args:
+        launch: how the run was started.
+        what: who has it, for others that wait.
+        wait_s: how long to wait for another one to end.
+
+    Raises:
+        UserError: it has not ended by then.
+    """
+    with contextlib.ExitStack() as held:
+        if not launch.holds_host:
+            with launch.stopwatch.of("wait"):
+                holder = f"{what} (process {os.getpid()})"
+                held.enter_context(host_lock(holder, wait_s, launch.reporter.note))
+        yield
