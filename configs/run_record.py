@@ -141,6 +141,8 @@ class RunRecord(RunIdentity):
     """The slug of the schedule that started it; None for a run by hand."""
     scheduled_at: AwareDatetime | None = None
     """When that schedule wanted it to begin; None for a run by hand."""
+    synthetic: bool = False
+    """True: nothing was measured, all samples are made up."""
 
     @property
     def failed_cells(self) -> tuple[CellRecord, ...]:

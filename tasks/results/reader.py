@@ -198,5 +198,6 @@ def _record(dt: str, row: Mapping[str, object]) -> RunRecord:
         "harness": HarnessCost.model_validate_json(str(row["harness_json"])) if row["harness_json"] else None,
         "timing": Timing.model_validate({name: row[name] for name in Timing.model_fields}),
     }
-    scalars = {name: row[name] for name in RunRecord.model_fields if name in row}
+    # A column that a file does not have yet is null, and stands for the model's default.
+    scalars = {name: row[name] for name in RunRecord.model_fields if row.get(name) is not None}
     return RunRecord.model_validate({"dt": dt, **scalars, **nested})

@@ -21,7 +21,8 @@ from tasks.kernel.samples import STAGES
 # and with it a new folder, because no reader can mix types.
 # 1  first version: samples, runs, nightly
 #    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns
-#    then tables of their own: samples_monthly, told
+#    then tables of their own: samples_monthly, told, costs, changes
+#    then at the end of runs: synthetic
 SCHEMA_VERSION: Final = 1
 
 VERSION_FOLDER: Final = f"v{SCHEMA_VERSION}"
@@ -100,10 +101,12 @@ RUNS: Final = pa.schema(
         ("harness_json", pa.string()),
         ("schedule", pa.string()),
         ("scheduled_at", _MOMENT),
+        ("synthetic", pa.bool_()),
     ]
 )
 """One row per run, written last. `status` is `complete`, or `failed` where a cell failed. `schedule` and
-`scheduled_at` are null in a run by hand.
+`scheduled_at` are null in a run by hand. `synthetic` is true where nothing was measured: the samples are
+made up, for demonstrations and tests; null in runs from before the column was there, which were measured.
 
 What nests is JSON, as the models of `configs/run_record.py` write it; `harness_json` is null where
 nothing was measured.
@@ -134,6 +137,67 @@ NIGHTLY: Final = pa.schema(
 )
 """One row per cell, operation and stage of a run. Times are null where no counted operation succeeded,
 and a bound is null where the sample is too small to have it."""
+
+COSTS: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("config_id", pa.string()),
+        ("workload_id", pa.string()),
+        ("operations", pa.int64()),
+        ("put_requests", pa.int64()),
+        ("get_requests", pa.int64()),
+        ("list_requests", pa.int64()),
+        ("head_requests", pa.int64()),
+        ("sent_bytes", pa.int64()),
+        ("received_bytes", pa.int64()),
+        ("usd", pa.float64()),
+        ("usd_per_million_operations", pa.float64()),
+        ("usd_per_gb", pa.float64()),
+        ("usd_per_gb_month", pa.float64()),
+        ("unknown", pa.string()),
+        ("prices_as_of", pa.string()),
+    ]
+)
+"""One row per cell of a run: what it asked of Amazon at the least, and what that costs by the price list.
+
+Requests and bytes are those of all its `operations`, warm-ups included; requests are null where a client
+hides them. `usd` is what the whole cell costs, `usd_per_gb` by 2³⁰ bytes moved, `usd_per_gb_month` what
+keeping data there costs. A price that is not known leaves its figure null, and `unknown` says why.
+"""
+
+CHANGES: Final = pa.schema(
+    [
+        ("schedule", pa.string()),
+        ("config_id", pa.string()),
+        ("workload_id", pa.string()),
+        ("operation", pa.string()),
+        ("meaning", pa.string()),
+        ("stage", pa.string()),
+        ("statistic", pa.string()),
+        ("direction", pa.string()),
+        ("status", pa.string()),
+        ("since_dt", pa.string()),
+        ("since_at", _MOMENT),
+        ("known_at", _MOMENT),
+        ("ratio", pa.float64()),
+        ("noise", pa.float64()),
+        ("before_ns", pa.int64()),
+        ("after_ns", pa.int64()),
+        ("nights_before", pa.int32()),
+        ("nights_after", pa.int32()),
+        ("method", pa.string()),
+        ("version", pa.string()),
+        ("settings_json", pa.string()),
+    ]
+)
+"""One row per change that the comparison of a schedule's nights found; the file is written anew each time.
+
+`config_id`, `workload_id`, `operation` and `meaning` are null where it is what all configurations share.
+`status` is `watching` in the first nights of a change and `confirmed` later. `since_dt` is the UTC date of
+the first night that differs, `known_at` the night with which it was found. `ratio` is after by before, what
+all configurations share taken out; `noise` the robust standard deviation of the series' nightly logarithms.
+`before_ns` and `after_ns` are medians as they were measured.
+"""
 
 TOLD: Final = pa.schema(
     [
@@ -168,6 +232,16 @@ DICTIONARY_COLUMNS: Final = frozenset(
         "error",
         "message",
         "stage",
+        "schedule",
+        "meaning",
+        "statistic",
+        "direction",
+        "status",
+        "unknown",
+        "prices_as_of",
+        "method",
+        "version",
+        "settings_json",
     }
 )
 """Columns of few unlike values. A dictionary over the times as well would cost two thirds more bytes."""
@@ -179,6 +253,8 @@ _IDENTIFIER: Final = IDENTIFIER_PATTERN.strip("^$")
 SAMPLES_FOLDER: Final = f"{VERSION_FOLDER}/samples"
 RUNS_FOLDER: Final = f"{VERSION_FOLDER}/runs"
 NIGHTLY_FOLDER: Final = f"{VERSION_FOLDER}/nightly"
+COSTS_FOLDER: Final = f"{VERSION_FOLDER}/costs"
+CHANGES_FOLDER: Final = f"{VERSION_FOLDER}/changes"
 TOLD_FOLDER: Final = f"{VERSION_FOLDER}/told"
 TOLD_NAME: Final = f"{TOLD_FOLDER}/told.parquet"
 MONTHLY_FOLDER: Final = f"{VERSION_FOLDER}/samples_monthly"
@@ -214,6 +290,16 @@ def run_name(run: RunIdentity) -> str:
 def nightly_name(run: RunIdentity) -> str:
     """The file that holds the summaries of a run, below the store's location."""
     return f"{NIGHTLY_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
+
+
+def costs_name(run: RunIdentity) -> str:
+    """The file that holds what each cell of a run costs, below the store's location."""
+    return f"{COSTS_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
+
+
+def changes_name(schedule: str) -> str:
+    """The file that holds the changes of all nights of a schedule, below the store's location."""
+    return f"{CHANGES_FOLDER}/{schedule}.parquet"
 
 
 def monthly_name(month: str) -> str:

@@ -107,7 +107,7 @@ def test_finished_months_are_compacted_and_a_damaged_one_is_named_and_keeps_no_o
     assert months_in(two_months) == [monthly_name("2026-02")]
     shown = artifact(prefect_api_url)
     assert "TO BE LOOKED AT: 2026-01 was left as it is" in shown["data"]
-    assert "| compacted | 1 | 1 |" in shown["data"]
+    assert "- **2026-02**: what was done compacted; landing files 1; rows 1; bytes " in shown["data"]
 
     path.write_bytes(whole)
     second = tidy(unused_datasets="leave")

@@ -108,9 +108,10 @@ def test_a_run_that_was_stored_before_nights_were_known_is_one_by_hand(
 ) -> None:
     write_run(store, record)
     path = tmp_path / run_name(record)
-    pq.write_table(pq.ParquetFile(path).read().select(RUNS.names[:-2]), path, store_schema=False)
+    older = RUNS.names[: RUNS.names.index("schedule")]
+    pq.write_table(pq.ParquetFile(path).read().select(older), path, store_schema=False)
     assert read_run(store, None).record == record
-    assert (record.schedule, record.scheduled_at) == (None, None)
+    assert (record.schedule, record.scheduled_at, record.synthetic) == (None, None, False)
 
 
 def test_the_history_has_the_figures_of_scheduled_runs_with_what_is_known_of_the_run(

@@ -4,6 +4,8 @@ import pytest
 from configs.run_record import RunIdentity, RunRecord, Timing
 from tasks.kernel.samples import STAGES
 from tasks.results.schema import (
+    CHANGES,
+    COSTS,
     DICTIONARY_COLUMNS,
     NIGHTLY,
     RUN_NAME,
@@ -22,12 +24,15 @@ ATHENA_TYPES = {
     pa.bool_(): "boolean",
     pa.int32(): "int",
     pa.int64(): "bigint",
+    pa.float64(): "double",
     pa.timestamp("ms", tz="UTC"): "timestamp",
 }
 """The Arrow types whose Parquet form Athena, Trino, Spark and DuckDB agree on."""
 
 TABLES = pytest.mark.parametrize(
-    "schema", [SAMPLES, RUNS, NIGHTLY, TOLD], ids=["samples", "runs", "nightly", "told"]
+    "schema",
+    [SAMPLES, RUNS, NIGHTLY, COSTS, CHANGES, TOLD],
+    ids=["samples", "runs", "nightly", "costs", "changes", "told"],
 )
 
 
@@ -46,7 +51,9 @@ def test_no_column_hides_a_partition_or_needs_quotes(schema: pa.Schema) -> None:
 def test_every_stage_is_a_column_and_none_has_a_dictionary() -> None:
     assert set(STAGES) <= set(SAMPLES.names)
     assert DICTIONARY_COLUMNS.isdisjoint({*STAGES, "seq", "started_us", "started_at"})
-    assert set(SAMPLES_MONTHLY.names) | set(NIGHTLY.names) >= DICTIONARY_COLUMNS
+    assert {
+        name for schema in (SAMPLES_MONTHLY, NIGHTLY, COSTS, CHANGES) for name in schema.names
+    } >= DICTIONARY_COLUMNS
 
 
 def test_everything_that_a_run_says_of_itself_has_a_column() -> None:
