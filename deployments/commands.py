@@ -1,7 +1,6 @@
 """How the commands of this folder speak, end, and keep a second one of their kind away."""
 
 import contextlib
-import fcntl
 import signal
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from configs.errors import UserError
 from deployments.catalogue import Operation
 from flows.server_access import error_of_server
 from tasks.lab.files import make_private
+from tasks.lab.locks import lock_or_refuse
 from tasks.lab.prefect_server import ServerNotReadyError, error_of_files
 
 EXIT_BAD_INPUT: Final = 2
@@ -104,13 +104,10 @@ def alone(operation: Operation, command: str) -> Iterator[None]:
     except OSError as error:
         message = f"S3BENCH_DATA={folder}: it cannot be written ({error.strerror}): name a folder of your own"
         raise error_of_files(error, message) from error
+    refusal = (
+        f"S3BENCH_DATA={folder}: another {command} runs there already: stop it, or name another folder "
+        "(and another port, by S3BENCH_PORT)"
+    )
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            message = (
-                f"S3BENCH_DATA={folder}: another {command} runs there already: stop it, or name another "
-                "folder (and another port, by S3BENCH_PORT)"
-            )
-            raise UserError(message) from None
+        lock_or_refuse(lock, refusal)
         yield

@@ -9,14 +9,11 @@ import time
 from types import FrameType
 from typing import Final
 
-import httpx
-
-from configs.errors import UserError
 from deployments.checks import refuse_wrong_settings, say_troubles_of_suites
 from deployments.commands import alone, end_by_signals, say, settings, told
 from deployments.environment import api_url, become, client_environment, refuse_shared_server
 from deployments.tidy import tidied
-from flows.server_access import is_on_this_host, refuse_dead_server
+from flows.server_access import refuse_dead_server
 from tasks.lab.prefect_server import ServerNotReadyError
 
 _SERVER_WITHIN_S: Final = 180.0
@@ -31,22 +28,15 @@ def wait_for_server(address: str) -> None:
         UserError: it takes another password.
     """
     deadline = time.monotonic() + _SERVER_WITHIN_S
-    while not _answers(address):
-        if time.monotonic() >= deadline:
-            raise ServerNotReadyError(f"no Prefect server answers at {address}: start it")
-        time.sleep(_ASK_AGAIN_S)
-    refuse_dead_server(address)
-
-
-def _answers(address: str) -> bool:
-    try:
-        return httpx.get(
-            f"{address.rstrip('/')}/health", timeout=5, trust_env=not is_on_this_host(address)
-        ).is_success
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise UserError(f"PREFECT_API_URL={address}: {error}") from error
-    except httpx.HTTPError:
-        return False
+    while True:
+        try:
+            refuse_dead_server(address)
+        except ServerNotReadyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_ASK_AGAIN_S)
+        else:
+            return
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

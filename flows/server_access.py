@@ -59,7 +59,10 @@ def refuse_dead_server(api_url: str) -> None:
                 answer.raise_for_status()
                 return
         is_let_in = _is_let_in()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        message = f"PREFECT_API_URL={api_url}: {error}: give one such as http://127.0.0.1:4200/api"
+        raise UserError(message) from error
+    except httpx.HTTPError as error:
         message = (
             f"no Prefect server answers at {api_url} ({error}): start it, or unset PREFECT_API_URL "
             "for a private one"

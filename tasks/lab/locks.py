@@ -1,4 +1,7 @@
-"""The two locks of a lab: one held by a command that changes it, one shared by all runs that use it."""
+"""The two locks of a lab: one held by a command that changes it, one shared by all runs that use it.
+
+And the lock of a folder that one command at a time may use.
+"""
 
 import fcntl
 from collections.abc import Iterator
@@ -6,7 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from configs.errors import UserError
 from tasks.lab.state import LabFolder, read_state
+
+
+def lock_or_refuse(file: IO[str], refusal: str) -> None:
+    """Take the lock of an open file; its holder has it until it closes the file or ends, however it ends.
+
+    Raises:
+        UserError: with this refusal, where somebody else has it.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UserError(refusal) from None
 
 
 @contextmanager

@@ -10,7 +10,6 @@ shares the machine with the measurement.
 
 import contextlib
 import errno
-import fcntl
 import http.client
 import os
 import shutil
@@ -30,6 +29,7 @@ from pydantic import ValidationError
 from configs.errors import UserError
 from tasks.kernel.leash import leashed
 from tasks.lab.files import make_private, write_whole
+from tasks.lab.locks import lock_or_refuse
 from tasks.lab.processes import ProcessRef, log_tail
 
 START_TIMEOUT_S = 120
@@ -132,13 +132,9 @@ def _locked(home: Path) -> Iterator[None]:
         make_private(home.parent)
         make_private(home)
         lock = (home / "lock").open("w")
+    refusal = f"another command uses the Prefect server of {home}: wait for its end, or use another folder"
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"another command uses the Prefect server of {home}: wait for its end, or use another folder"
-            ) from None
+        lock_or_refuse(lock, refusal)
         yield
 
 

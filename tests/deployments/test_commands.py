@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from configs.errors import UserError
-from deployments import commands
+from deployments import commands, serve
 from deployments.catalogue import Operation
 from deployments.commands import EXIT_NOT_READY, alone, server_faults
 from tasks.lab.prefect_server import ServerNotReadyError, free_port
@@ -121,32 +121,57 @@ def test_a_server_that_hosts_share_is_not_served_but_worked_for(command: Command
     assert "python -m deployments.worker" in ended.stderr
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "deployments.serve",
-        pytest.param("deployments.worker", marks=pytest.mark.slow),
-        pytest.param("deployments.set_alarms", marks=pytest.mark.slow),
-    ],
-)
-def test_a_server_that_is_not_well_for_a_moment_does_not_end_serving_for_good(
-    command: Command, module: str
-) -> None:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if self.path == "/api/health" else 500)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+class Unwell(ThreadingHTTPServer):
+    """Answers that it is in health, and fails at everything else until it has been asked a few times."""
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library calls it
-            """Not on the terminal."""
+    failures = sys.maxsize
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+
+class UnwellHandler(BaseHTTPRequestHandler):
+    server: Unwell
+
+    def do_GET(self) -> None:
+        is_well = self.path == "/api/health" or self.server.failures <= 0
+        self.server.failures -= self.path != "/api/health"
+        self.send_response(200 if is_well else 500)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library calls it
+        """Not on the terminal."""
+
+
+@pytest.fixture
+def unwell() -> Iterator[Unwell]:
+    with Unwell(("127.0.0.1", 0), UnwellHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/api"
-        dead_proxy = f"http://127.0.0.1:{free_port()}"
-        ended = command(module, PREFECT_API_URL=address, HTTP_PROXY=dead_proxy, http_proxy=dead_proxy)
+        yield server
         server.shutdown()
+
+
+def test_who_serves_or_works_waits_for_a_server_to_get_well_and_not_for_ever(
+    unwell: Unwell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"http://127.0.0.1:{unwell.server_port}/api"
+    monkeypatch.setattr(serve, "_ASK_AGAIN_S", 0.01)
+    unwell.failures = 3
+    serve.wait_for_server(address)
+    assert unwell.failures == -1
+    unwell.failures = sys.maxsize
+    monkeypatch.setattr(serve, "_SERVER_WITHIN_S", 0.1)
+    with pytest.raises(ServerNotReadyError, match="Server error '500"):
+        serve.wait_for_server(address)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_not_well_for_a_moment_does_not_end_setting_alarms_for_good(
+    command: Command, unwell: Unwell
+) -> None:
+    address = f"http://127.0.0.1:{unwell.server_port}/api"
+    dead_proxy = f"http://127.0.0.1:{free_port()}"
+    ended = command(
+        "deployments.set_alarms", PREFECT_API_URL=address, HTTP_PROXY=dead_proxy, http_proxy=dead_proxy
+    )
     assert ended.returncode == EXIT_NOT_READY
     assert f"no Prefect server answers at {address} (Server error '500" in ended.stderr
     assert ended.stderr.count("\n") <= 2

@@ -63,7 +63,7 @@ def test_what_is_no_prefect_server_never_will_be(answering: Answering, health: i
 
 @pytest.mark.parametrize("address", ["127.0.0.1:4200", "ftp://127.0.0.1/api", "http://:x"])
 def test_an_address_that_is_none_never_will_be(address: str) -> None:
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError, match=f"PREFECT_API_URL={address}: .*: give one such as") as refused:
         refuse_dead_server(address)
     assert not isinstance(refused.value, ServerNotReadyError)
 
