@@ -15,6 +15,7 @@ from configs.run_record import (
     Timing,
 )
 from tasks.kernel.samples import SampleColumns
+from tests.results.sql_store import SqlStore, written_store
 
 STARTED_US = 1_767_232_800_000_000  # 2026-01-01T02:00:00Z
 
@@ -82,3 +83,9 @@ def record(run: RunIdentity) -> RunRecord:
         harness=HarnessCost(timer_resolution_ns=40, timed_nothing_ns=80, loop_gap_ns=20_000, cpu_share=0.5),
         timing=Timing(server_start_ms=3000, prepare_ms=1000, wait_ms=500, measure_ms=4000, wall_ms=9000),
     )
+
+
+@pytest.fixture(scope="session")
+def sql_store(tmp_path_factory: pytest.TempPathFactory) -> SqlStore:
+    """A store with everything in it that a query could trip over; for tests that only read."""
+    return written_store(tmp_path_factory.mktemp("sql") / "it's [one] store")

@@ -1,0 +1,47 @@
+CREATE EXTERNAL TABLE IF NOT EXISTS `s3bench`.`samples_by_night` (
+  `run_id` string,
+  `config_id` string,
+  `workload_id` string,
+  `operation` string,
+  `outcome` string,
+  `warmup` boolean,
+  `block` int,
+  `worker` int,
+  `seq` bigint,
+  `started_at` timestamp,
+  `started_us` bigint,
+  `intended_us` bigint,
+  `object_key` string,
+  `size_bytes` bigint,
+  `files` bigint,
+  `records` bigint,
+  `http_status` int,
+  `retries` int,
+  `cold` boolean,
+  `error` string,
+  `message` string,
+  `list_ns` bigint,
+  `read_ns` bigint,
+  `gunzip_ns` bigint,
+  `parse_ns` bigint,
+  `total_ns` bigint,
+  `connect_ns` bigint,
+  `tls_ns` bigint,
+  `session_ns` bigint,
+  `ttfb_ns` bigint,
+  `user_ns` bigint,
+  `system_ns` bigint
+)
+PARTITIONED BY (`dt` string)
+STORED AS PARQUET
+LOCATION 's3://amzn-s3-demo-bucket/s3bench/v1/samples/'
+TBLPROPERTIES (
+  'classification' = 'parquet',
+  'projection.enabled' = 'true',
+  'projection.dt.type' = 'date',
+  'projection.dt.format' = 'yyyy-MM-dd',
+  'projection.dt.range' = '2026-01-01,NOW',
+  'projection.dt.interval' = '1',
+  'projection.dt.interval.unit' = 'DAYS',
+  'storage.location.template' = 's3://amzn-s3-demo-bucket/s3bench/v1/samples/dt=${dt}/'
+);
