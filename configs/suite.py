@@ -1,5 +1,6 @@
 """A suite: which configurations do which workloads over which data, how often, and what that may cost."""
 
+import hashlib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -83,6 +84,26 @@ class Cell(Model):
         """The name of the series, the same in every run."""
         return f"{self.config_id}/{self.workload_id}"
 
+    @property
+    def asked(self) -> dict[str, str]:
+        """What is asked of it: what was given or is a default, but no names of buckets, paths or hosts."""
+        parts = {
+            # One client is not written, so that series of before there could be several go on.
+            "configuration": {
+                "clients": self.configuration.clients if self.configuration.clients > 1 else None
+            },
+            "access_path": self.configuration.access_path.model_dump(mode="json", exclude={"executable"}),
+            "workload": self.workload.model_dump(mode="json"),
+            "target": self.target.model_dump(mode="json", include={"kind", "sessions", "zone"})
+            | self.bucket.model_dump(mode="json", include={"region"}),
+        }
+        return {
+            f"{part}.{name}": str(value)
+            for part, values in parts.items()
+            for name, value in values.items()
+            if value is not None
+        }
+
 
 class Suite(Model):
     """Everything that one run does."""
@@ -130,6 +151,11 @@ class Suite(Model):
     def baseline_config_id(self) -> str:
         """The configuration that ratios are relative to."""
         return self.baseline or next(iter(self.configurations))
+
+    @property
+    def sha256(self) -> str:
+        """Of its content: unlike means that a series may have changed its meaning."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def bucket_id(self, target_id: str) -> str:
         """The bucket target whose objects a target shows: itself, or the one behind a mount."""

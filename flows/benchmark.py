@@ -33,7 +33,7 @@ from tasks.publish import publish, show_artifact
 from tasks.record import Circumstances, record
 from tasks.reports.plan_table import cost_lines
 from tasks.results.store import Store, open_store
-from tasks.venues.accounting import environment, suite_sha256
+from tasks.venues.accounting import environment
 from tasks.venues.guard import guarded
 from tasks.venues.launch import Launch, holding_host
 from tasks.venues.places import place_of
@@ -110,7 +110,7 @@ def _measured(
         plan = SessionPlan(
             run=RunIdentity(run_id=run_id, dt=night.dt if night else dt_of(started_at)),
             suite=place.suite,
-            suite_sha256=suite_sha256(suite),
+            suite_sha256=suite.sha256,
             seed=seed_of(parameters, suite),
             manifests=manifests,
             obstacles={},

@@ -14,6 +14,7 @@ from tasks.reports.artifacts import files_markdown, summary_markdown, unmeasured
 from tasks.reports.html import render_html
 from tasks.reports.pictures import all_pictures
 from tasks.reports.view import REPORT_COLUMNS, build_report
+from tasks.results.costs import read_costs
 from tasks.results.reader import read_run
 from tasks.results.store import Store
 from tasks.venues.launch import Launch
@@ -33,7 +34,8 @@ class Shown:
 def publish(store: Store, run_id: str, launch: Launch) -> tuple[Shown, ...]:
     """Write the report of a stored run, and return what else of it is to be shown."""
     run = read_run(store, run_id)
-    report = build_report(run.record, run.run_id, run.samples(REPORT_COLUMNS))
+    costs = read_costs(store, run.run_id, run.dt)
+    report = build_report(run.record, run.run_id, run.samples(REPORT_COLUMNS), costs)
     drawn = all_pictures(report)
     name = f"reports/{run_id}.html"
     store.put(name, render_html(report, drawn).encode(), replace=True)

@@ -4,10 +4,10 @@ from rich.console import Console
 from rich.table import Table
 
 from configs.suite import Suite
+from tasks.reports import wording
+from tasks.workloads.cell_costs import cell_costs
 from tasks.workloads.plan import SuitePlan, cost_of
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_STEP = 1024
 _ANY_WIDTH = 1000
 
 
@@ -17,7 +17,10 @@ def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("workload", "configuration"):
         table.add_column(name, no_wrap=True)
-    for name in ("operations", "requests", "read", "written"):
+    # In the lab nothing is billed, as the last line says.
+    costs = () if suite.lab else cell_costs(suite, plan)
+    usd = {(cost.config_id, cost.workload_id): wording.usd(cost.usd) for cost in costs}
+    for name in ("operations", "requests", "read", "written", *(["USD"] if usd else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for cell in plan.cells:
         requests = cell.requests
@@ -27,8 +30,9 @@ def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
             cell.cell.config_id,
             f"{cell.operations:,}",
             "not known" if total is None else f"{total:,}",
-            "not known" if cell.bytes_read is None else _size(cell.bytes_read),
-            _size(cell.bytes_written),
+            "not known" if cell.bytes_read is None else wording.size(cell.bytes_read),
+            wording.size(cell.bytes_written),
+            *([usd.get((cell.cell.config_id, cell.cell.workload_id), wording.NONE)] if usd else []),
         )
     # As wide as it is, even where a line is shorter: rich would cut names and figures off.
     table.width = console.measure(table, options=console.options.update_width(_ANY_WIDTH)).maximum
@@ -42,8 +46,8 @@ def cost_lines(suite: Suite, plan: SuitePlan) -> list[str]:
     counts = plan.requests
     lines = [
         (
-            f"prepared once: {_size(counts.stored_bytes)}; in all {counts.get:,} GET, {counts.put:,} PUT, "
-            f"{counts.list:,} LIST, {counts.head:,} HEAD, {counts.delete:,} DELETE"
+            f"prepared once: {wording.size(counts.stored_bytes)}; in all {counts.get:,} GET, "
+            f"{counts.put:,} PUT, {counts.list:,} LIST, {counts.head:,} HEAD, {counts.delete:,} DELETE"
         ),
         *(f"not counted: {what}" for what in plan.unknown),
         *(f"skipped: {name}: {reason}" for name, reason in plan.left_out.items()),
@@ -53,10 +57,3 @@ def cost_lines(suite: Suite, plan: SuitePlan) -> list[str]:
     cost = cost_of(suite, plan)
     unknown = f"; unknown: {'; '.join(cost.unknown)}" if cost.unknown else ""
     return [*lines, f"cost: about {cost.usd:.4f} USD for requests and a month's storage{unknown}"]
-
-
-def _size(size_bytes: int) -> str:
-    value, unit = float(size_bytes), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
-        value, unit = value / _STEP, unit + 1
-    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"

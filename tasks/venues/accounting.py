@@ -1,6 +1,5 @@
 """From what blocks told of themselves to the record of the run."""
 
-import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -11,7 +10,6 @@ from statistics import median
 from configs.lab_delays import Delays
 from configs.manifest import LocalTree
 from configs.run_record import CellRecord, DatasetRecord, Environment, HarnessCost
-from configs.suite import Cell, Suite
 from tasks.kernel.environment import machine
 from tasks.venues.session import CellMeasurement, SessionPlan
 
@@ -35,7 +33,7 @@ def cell_records(
             reason=item.reason,
             cache_state=item.cache_state,
             proof=item.proof,
-            parameters=_parameters(item.cell),
+            parameters=item.cell.asked,
             added_delay_ms=None if delays is None else _added_delay_ms(item, delays),
         )
         for item in measurements
@@ -47,24 +45,6 @@ def _added_delay_ms(item: CellMeasurement, delays: Delays) -> float | None:
     asked = ", ".join(filter(None, (proof.get("host") for proof in item.proofs.values())))
     found = {delays.of(host) for host in asked.split(", ")} if asked else set()
     return found.pop() if len(found) == 1 else None
-
-
-def _parameters(cell: Cell) -> dict[str, str]:
-    """What the suite asked for: what was given or is a default, but no names of buckets, paths or hosts."""
-    parts = {
-        # One client is not written, so that series of before there could be several go on.
-        "configuration": {"clients": cell.configuration.clients if cell.configuration.clients > 1 else None},
-        "access_path": cell.configuration.access_path.model_dump(mode="json", exclude={"executable"}),
-        "workload": cell.workload.model_dump(mode="json"),
-        "target": cell.target.model_dump(mode="json", include={"kind", "sessions", "zone"})
-        | cell.bucket.model_dump(mode="json", include={"region"}),
-    }
-    return {
-        f"{part}.{name}": str(value)
-        for part, values in parts.items()
-        for name, value in values.items()
-        if value is not None
-    }
 
 
 def dataset_records(plan: SessionPlan) -> tuple[DatasetRecord, ...]:
@@ -124,11 +104,6 @@ def harness_cost(measurements: Iterable[CellMeasurement]) -> HarnessCost | None:
         loop_gap_ns=int(median(gaps_ns)) if gaps_ns else 0,
         cpu_share=sum(cost.loop.cpu_ns for cost in costs) / wall_ns if wall_ns else 0.0,
     )
-
-
-def suite_sha256(suite: Suite) -> str:
-    """Of the suite's content: unlike means that a series may have changed its meaning."""
-    return hashlib.sha256(suite.model_dump_json().encode()).hexdigest()
 
 
 def git_commit() -> str:

@@ -1,21 +1,24 @@
 """What a suite would do: counted from its file alone, without asking any service."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import reduce
 from operator import add
+from typing import Final
 
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, DatasetConfig, FileTree
 from configs.errors import UserError
 from configs.manifest import Manifest
 from configs.suite import Suite
-from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget
-from configs.workloads import LeftOut
+from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget, MountTarget
+from configs.workloads import LeftOut, ReadingWorkload
+from tasks.stats import s3_files
 from tasks.stats.cost import Estimate, RequestCounts, Tariff, estimate, total
-from tasks.workloads.requests import KEYS_A_PAGE, CellPlan, plan_cell
+from tasks.workloads.requests import KEYS_A_PAGE, CellPlan, is_s3_files, plan_cell
 
+S3_FILES_LEFT_OUT: Final = "look-ups, reads in several parts, and what a client's cache saves"
 _BYTES_A_LOG = 14_312  # experiment E1: 4,322,243 bytes in 302 files
 
 Size = tuple[int, int]
@@ -31,6 +34,8 @@ class SuitePlan:
     """By the id of the bucket target."""
     unknown: tuple[str, ...]
     """What the sums do not hold, in words."""
+    imported: Mapping[str, RequestCounts] = field(default_factory=dict)
+    """What S3 Files mounts are charged for when they first see prepared data, by the id of the mount."""
 
     @property
     def requests(self) -> RequestCounts:
@@ -63,7 +68,10 @@ def plan_suite(suite: Suite, manifests: Mapping[tuple[str, str], Manifest] | Non
     preparing: dict[str, RequestCounts] = {}
     for bucket_id, name in suite.datasets_by_bucket():
         preparing[bucket_id] = preparing.get(bucket_id, RequestCounts()) + _preparing(sizes[name])
-    return SuitePlan(cells, preparing, tuple(_unknown(suite, cells, sizes)))
+    imported: dict[str, RequestCounts] = {}
+    for mount_id, name in _read_by_s3_files(suite):
+        imported[mount_id] = imported.get(mount_id, RequestCounts()) + _importing(sizes[name])
+    return SuitePlan(cells, preparing, tuple(_unknown(suite, cells, sizes)), imported)
 
 
 def cost_of(suite: Suite, plan: SuitePlan) -> Estimate:
@@ -71,24 +79,25 @@ def cost_of(suite: Suite, plan: SuitePlan) -> Estimate:
     if suite.lab:
         return Estimate(usd=Decimal(0), unknown=())
     measuring = (
-        estimate(cell.requests, _tariff_of(suite, cell.cell.configuration.target))
+        estimate(cell.charged, tariff_of(suite, cell.cell.configuration.target))
         for cell in plan.cells
-        if cell.requests is not None
+        if cell.charged is not None
     )
     preparing = (
-        estimate(counts, dataclasses.replace(_tariff_of(suite, bucket_id), accelerated=False))
-        for bucket_id, counts in plan.preparing.items()
+        estimate(counts, dataclasses.replace(tariff_of(suite, target_id), accelerated=False))
+        for target_id, counts in (*plan.preparing.items(), *plan.imported.items())
     )
     return total([*measuring, *preparing])
 
 
-def _tariff_of(suite: Suite, target_id: str) -> Tariff:
-    """What decides the prices of requests to a target: those of the bucket that it is or shows."""
-    bucket = suite.bucket(suite.bucket_id(target_id))
+def tariff_of(suite: Suite, target_id: str) -> Tariff:
+    """What decides the prices of a target: those of the bucket that it is or shows, and of S3 Files."""
+    bucket, target = suite.bucket(suite.bucket_id(target_id)), suite.targets[target_id]
     return Tariff(
         region=bucket.region or "that no target names",
         storage_class="express_one_zone" if isinstance(bucket, DirectoryBucketTarget) else "standard",
         accelerated=isinstance(bucket, AcceleratedBucketTarget),
+        files=isinstance(target, MountTarget) and target.file_system_id is not None,
     )
 
 
@@ -136,30 +145,40 @@ def _preparing(size: Size | None) -> RequestCounts:
     )
 
 
-def _unknown(suite: Suite, cells: tuple[CellPlan, ...], sizes: Mapping[str, Size | None]) -> Iterator[str]:
-    hidden = {
-        plan.cell.config_id for plan in cells if plan.cell.configuration.access_path.requests == "hidden"
+def _read_by_s3_files(suite: Suite) -> dict[tuple[str, str], None]:
+    """The S3 Files mounts and the datasets that are read through them, each pair once."""
+    return {
+        (cell.configuration.target, cell.workload.dataset): None
+        for cell in suite.cells()
+        if is_s3_files(cell) and isinstance(cell.workload, ReadingWorkload)
     }
-    if hidden:
-        yield f"the requests that the mounts of {', '.join(sorted(hidden))} make"
+
+
+def _importing(size: Size | None) -> RequestCounts:
+    """What a mount copies of a dataset that it sees for the first time."""
+    files, size_bytes = size or (0, 0)
+    return s3_files.imports(files, -(-size_bytes // max(1, files)))
+
+
+def _unknown(suite: Suite, cells: tuple[CellPlan, ...], sizes: Mapping[str, Size | None]) -> Iterator[str]:
+    if hidden := _config_ids(plan for plan in cells if hides_requests(plan)):
+        yield f"the requests that the mounts of {hidden} make"
+    if metered := _config_ids(plan for plan in cells if plan.metered is not None):
+        yield f"of the S3 Files mount of {metered}: {S3_FILES_LEFT_OUT}"
     copied = {name for _, name in suite.datasets_by_bucket() if sizes[name] is None}
     if copied:
         yield f"how many logs there are to copy for {', '.join(sorted(copied))}"
-    sessions = {
-        plan.cell.config_id
-        for plan in cells
-        if isinstance(plan.cell.target, DirectoryBucketTarget)
-        and plan.cell.target.sessions
-        and plan.cell.configuration.access_path.requests != "none"
-        and plan.operations
-    }
-    if sessions:
-        clients = ", ".join(sorted(sessions))
+    if clients := _config_ids(plan for plan in cells if plan.opens_sessions):
         yield f"CreateSession, which each new client of {clients} asks for, at a price that is not known"
-    leaving = {
-        plan.cell.config_id
-        for plan in cells
-        if isinstance(plan.cell.target, AcceleratedBucketTarget) and plan.bytes_read
-    }
-    if leaving:
-        yield f"the ordinary transfer out of what {', '.join(sorted(leaving))} downloads"
+    if leaving := _config_ids(plan for plan in cells if plan.leaves_amazon):
+        yield f"the ordinary transfer out of what {leaving} downloads"
+
+
+def hides_requests(plan: CellPlan) -> bool:
+    """Whether nobody can say what a cell's mount asks for."""
+    return plan.cell.configuration.access_path.requests == "hidden" and not is_s3_files(plan.cell)
+
+
+def _config_ids(plans: Iterable[CellPlan]) -> str:
+    """The configurations of cells, in words; empty for none."""
+    return ", ".join(sorted({plan.cell.config_id for plan in plans}))

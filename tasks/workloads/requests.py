@@ -3,14 +3,16 @@
 At least these: what a client repeats, the sessions of directory buckets, and the few objects that are read
 back to verify uploads are not in it. Of a file tree each file counts as one request, though its few large
 files are moved in parts. `tests/workloads/test_requests.py` holds this against what clients really send.
+Of an S3 Files mount nobody sees the requests; Amazon's own rules of metering stand in for them.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from configs.access_paths import AccessPathConfig, AwsCli, MountIo, NoOp, S5cmd, TransferManager
 from configs.datasets import Blobs
 from configs.suite import Cell, Suite
+from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget, MountTarget
 from configs.workloads import (
     BlobRead,
     BlobWrite,
@@ -24,6 +26,7 @@ from configs.workloads import (
     TreeUpload,
 )
 from tasks.kernel.schedule import share
+from tasks.stats import s3_files
 from tasks.stats.cost import RequestCounts
 
 KEYS_A_PAGE: Final = 1000
@@ -42,6 +45,40 @@ class CellPlan:
     """None where a mount makes its own requests, or the number of logs is not known yet."""
     bytes_read: int | None
     bytes_written: int
+    objects: int | None = 0
+    """Those that its operations read or write, each time that they do."""
+    metered: RequestCounts | None = None
+    """What an S3 Files mount is charged for besides `requests`; None of all others, and if not known yet."""
+    around: RequestCounts = field(default_factory=RequestCounts)
+    """The part of all this that no operation needs: connections are opened, written data is looked up
+    and removed."""
+
+    @property
+    def charged(self) -> RequestCounts | None:
+        """All that Amazon charges for; None where that is not known."""
+        known = [counts for counts in (self.requests, self.metered) if counts is not None]
+        return sum(known[1:], known[0]) if known else None
+
+    @property
+    def opens_sessions(self) -> bool:
+        """Whether its clients ask for sessions of a directory bucket, which are not counted."""
+        target = self.cell.target
+        return (
+            isinstance(target, DirectoryBucketTarget)
+            and target.sessions
+            and self.cell.configuration.access_path.requests != "none"
+            and bool(self.operations)
+        )
+
+    @property
+    def leaves_amazon(self) -> bool:
+        """Whether it downloads by the edge, so that the ordinary transfer out is charged as well."""
+        return isinstance(self.cell.target, AcceleratedBucketTarget) and bool(self.bytes_read)
+
+
+def is_s3_files(cell: Cell) -> bool:
+    """Whether its mount is one whose charges are known; of other mounts nobody knows what they ask for."""
+    return isinstance(cell.target, MountTarget) and cell.target.file_system_id is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +107,15 @@ def plan_cell(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None) ->
         dataset_size: objects and bytes of the dataset that it reads or uploads; None where not known yet.
     """
     one, clients = _plan_client(suite, cell, dataset_size), cell.configuration.clients
-    counts = None if one.requests is None else asdict(one.requests)
     return CellPlan(
         cell,
         operations=clients * one.operations,
-        requests=None
-        if counts is None
-        else RequestCounts(**{kind: clients * count for kind, count in counts.items()}),
+        requests=None if one.requests is None else one.requests * clients,
         bytes_read=None if one.bytes_read is None else clients * one.bytes_read,
         bytes_written=clients * one.bytes_written,
+        objects=None if one.objects is None else clients * one.objects,
+        metered=None if one.metered is None else one.metered * clients,
+        around=one.around * clients,
     )
 
 
@@ -96,14 +133,14 @@ def _plan_client(suite: Suite, cell: Cell, dataset_size: tuple[int, int] | None)
         case CloudTrailScan() | TreeDownload() | TreeUpload():
             return _of_many(suite, cell, dataset_size)
         case BlobWrite() | FileUpload():
-            moved_bytes = operations * int(workload.size)
-            counts = _uploads(cell, suite.blocks, operations, int(workload.size))
-            return _counted(suite, cell, counts, 0, moved_bytes)
+            plan = CellPlan(cell, operations, None, 0, operations * int(workload.size), operations)
+            own, after = _uploads(cell, suite.blocks, operations, int(workload.size))
+            return _counted(suite, plan, own, after)
         case BlobRead() | FirstRequest() | FileDownload():
             dataset = suite.datasets[workload.dataset]
             size_bytes = int(dataset.size) if isinstance(dataset, Blobs) else 0
-            counts = _downloads(cell, operations, size_bytes)
-            return _counted(suite, cell, counts, operations * size_bytes, 0)
+            plan = CellPlan(cell, operations, None, operations * size_bytes, 0, operations)
+            return _counted(suite, plan, _downloads(cell, operations, size_bytes))
 
 
 def _skipped(cell: Cell) -> CellPlan:
@@ -111,33 +148,52 @@ def _skipped(cell: Cell) -> CellPlan:
 
 
 def _counted(
-    suite: Suite, cell: Cell, counts: RequestCounts, read_bytes: int, written_bytes: int
+    suite: Suite, plan: CellPlan, own: RequestCounts, after: RequestCounts | None = None
 ) -> CellPlan:
-    """With what every block sends before its first sample, for the paths whose requests can be counted."""
-    access_path = cell.configuration.access_path
-    requests: RequestCounts | None = RequestCounts()
-    if access_path.requests == "hidden":
-        requests = None
-    elif access_path.requests == "one_per_object":
-        opened = RequestCounts(list=suite.blocks * _connections(access_path, cell.workload.concurrency))
-        requests = counts + opened + RequestCounts(sent_bytes=written_bytes, received_bytes=read_bytes)
-    return CellPlan(cell, cell.workload.iterations, requests, read_bytes, written_bytes)
+    """With the requests of the operations themselves, of the paths whose requests can be counted.
+
+    Every block sends some before its first sample, and some after its last.
+    """
+    access_path = plan.cell.configuration.access_path
+    match access_path.requests:
+        case "hidden":
+            return _metered(plan) if is_s3_files(plan.cell) else plan
+        case "none":
+            return replace(plan, requests=RequestCounts())
+    connections = _connections(access_path, plan.cell.workload.concurrency)
+    around = RequestCounts(list=suite.blocks * connections) + (after or RequestCounts())
+    moved = RequestCounts(sent_bytes=plan.bytes_written, received_bytes=plan.bytes_read or 0)
+    return replace(plan, requests=own + moved + around, around=around)
+
+
+def _metered(plan: CellPlan) -> CellPlan:
+    """A cell on an S3 Files mount: files of unlike sizes count as if all had their mean size."""
+    objects = plan.objects or 0
+    mean_bytes = -(-((plan.bytes_read or 0) + plan.bytes_written) // max(1, objects))
+    if plan.cell.workload.writes:
+        removed = s3_files.deletions(objects)
+        return replace(plan, metered=s3_files.writes(objects, mean_bytes) + removed, around=removed)
+    counts = s3_files.reads(objects, mean_bytes)
+    if isinstance(plan.cell.workload, CloudTrailScan):
+        counts += s3_files.listings(plan.operations)
+    return replace(plan, metered=counts)
 
 
 def _of_many(suite: Suite, cell: Cell, size: tuple[int, int] | None) -> CellPlan:
     """A cell whose every operation takes a whole dataset."""
     operations = cell.workload.iterations
     if size is None:
-        return CellPlan(cell, operations, None, None, 0)
+        return CellPlan(cell, operations, None, None, 0, None)
     files, size_bytes = size
     pages = operations * max(1, -(-files // KEYS_A_PAGE))
     if cell.workload.writes:
         # The listing that a sync begins with finds nothing; ours, of what has come to be there, does.
-        listed = pages + (operations if _syncs(cell) else 0)
-        counts = RequestCounts(put=operations * files, list=listed, delete=operations * files)
-        return _counted(suite, cell, counts, 0, operations * size_bytes)
-    counts = RequestCounts(get=operations * files, list=pages)
-    return _counted(suite, cell, counts, operations * size_bytes, 0)
+        own = RequestCounts(put=operations * files, list=operations if _syncs(cell) else 0)
+        after = RequestCounts(list=pages, delete=operations * files)
+        plan = CellPlan(cell, operations, None, 0, operations * size_bytes, operations * files)
+        return _counted(suite, plan, own, after)
+    plan = CellPlan(cell, operations, None, operations * size_bytes, 0, operations * files)
+    return _counted(suite, plan, RequestCounts(get=operations * files, list=pages))
 
 
 def _sync_lag(cell: Cell, workload: SyncLag) -> CellPlan:
@@ -145,21 +201,38 @@ def _sync_lag(cell: Cell, workload: SyncLag) -> CellPlan:
     operations = workload.iterations
     looks = int(workload.timeout_s * 1000 / workload.poll_interval_ms) if workload.seen_by == "get" else 1
     moved_bytes = operations * int(workload.size)
+    removed = RequestCounts(delete=operations)
     counts = RequestCounts(
-        put=operations,
-        get=operations * looks,
-        delete=operations,
-        sent_bytes=moved_bytes,
-        received_bytes=moved_bytes,
+        put=operations, get=operations * looks, sent_bytes=moved_bytes, received_bytes=moved_bytes
     )
-    return CellPlan(cell, operations, counts, moved_bytes, moved_bytes)
+    plan = CellPlan(cell, operations, counts + removed, moved_bytes, moved_bytes, operations, around=removed)
+    if not is_s3_files(cell):
+        return plan
+    if workload.seen_by == "get":
+        removed += s3_files.deletions(operations)
+    return replace(plan, metered=_lag_metered(workload), around=removed)
 
 
-def _uploads(cell: Cell, blocks: int, operations: int, size_bytes: int) -> RequestCounts:
-    """What a block uploads is listed afterwards, and deleted."""
+def _lag_metered(workload: SyncLag) -> RequestCounts:
+    """What S3 Files counts besides the requests, each look at least once."""
+    operations, size_bytes = workload.iterations, int(workload.size)
+    match workload.seen_by:
+        case "get":
+            counts = s3_files.writes(operations, size_bytes) + s3_files.deletions(operations)
+        case "open":
+            counts = s3_files.imports(operations, size_bytes) + s3_files.reads(operations, size_bytes)
+        case "ls":
+            counts = s3_files.imports(operations, size_bytes) + s3_files.listings(operations)
+    return replace(counts, put=0, get=0, file_stored_bytes=0)
+
+
+def _uploads(
+    cell: Cell, blocks: int, operations: int, size_bytes: int
+) -> tuple[RequestCounts, RequestCounts]:
+    """The uploads themselves, and what follows: what a block uploads is listed afterwards, and deleted."""
     puts = _parts(cell.configuration.access_path).puts(size_bytes)
     pages = sum(-(-share(operations, blocks, block) // KEYS_A_PAGE) for block in range(blocks))
-    return RequestCounts(put=operations * puts, list=pages, delete=operations)
+    return RequestCounts(put=operations * puts), RequestCounts(list=pages, delete=operations)
 
 
 def _downloads(cell: Cell, operations: int, size_bytes: int) -> RequestCounts:

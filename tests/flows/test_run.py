@@ -50,7 +50,7 @@ def test_a_run_ends_well_and_stops_the_lab_that_it_started(two_runs: Any) -> Non
 
 def test_a_second_run_is_appended_and_changes_nothing_of_the_first(two_runs: Any) -> None:
     after = stored(two_runs.results)
-    assert len(two_runs.stored_by_first) == 6 + 1 + 1  # cells, nightly, run
+    assert len(two_runs.stored_by_first) == 6 + 1 + 1 + 1  # cells, nightly, costs, run
     assert len(after) == 2 * len(two_runs.stored_by_first)
     assert two_runs.stored_by_first.items() <= after.items()
 
@@ -141,7 +141,7 @@ def test_results_go_to_s3_and_without_fuse_mounts_are_skipped_with_the_command_t
         assert report.stdout in answer.stdout
         results = tmp_path / "other-lab" / "s3" / lab.bucket / "results"
         files = list(results.rglob("*.parquet"))
-        assert len(files) == 8
+        assert len(files) == 9
         assert all(pq.read_metadata(file).num_rows for file in files)
         skipped = query(results, "SELECT config, count(*) FROM SAMPLES WHERE outcome = 'skipped' GROUP BY 1")
         assert skipped == [("mount-lab", 3)]

@@ -26,6 +26,7 @@ configurations:
 workloads:
   write: {kind: blob_write, size: 1 GiB, iterations: 1, warmup: 0}
 """
+MOUNTED = "mounted: {access_path: {kind: mount_io}, target: mount}"
 REQUESTS = Decimal("0.005") * 3 / 1000  # PUT, the listing before it, and the one after it
 
 
@@ -97,7 +98,7 @@ def test_a_cap_that_a_price_is_missing_for_cannot_be_held_to() -> None:
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("e1-cloudtrail-s3-files", True),
+        ("e1-cloudtrail-s3-files", False),
         ("e2-lambda-s3-files", True),
         ("e3-express-cli-sync", False),
         ("e4-transfer-acceleration", False),
@@ -192,3 +193,33 @@ def test_sessions_that_are_not_counted_are_told(sessions: bool, told: bool) -> N
         "not counted: CreateSession, which each new client of express asks for, at a price that is not known"
     )
     assert (line in cost_lines(suite, plan_suite(suite))) == told
+
+
+FILES = SUITE.replace(
+    "  express: {kind: directory_bucket, bucket: logs--use1-az4--x-s3, region: us-east-1}",
+    "  mount: {kind: mount, shows: plain, path: /mnt/x, file_system_id: fs-0123456789abcdef0}",
+).replace("express: {access_path: {kind: boto3_api}, target: express}", MOUNTED)
+
+
+def test_a_cap_holds_what_s3_files_charges_for() -> None:
+    suite = parse_suite(FILES.replace("iterations: 1,", "iterations: 20,"), "s.yaml")
+    cost = cost_of(suite.only(("mounted",)), plan_suite(suite.only(("mounted",)))).usd
+    assert cost > 20 * (Decimal("0.06") + Decimal("0.03"))
+    with pytest.raises(UserError, match=r"would cost about .* above its cap max_cost_usd: 1; raise the cap"):
+        refuse_above_cap(suite)
+    assert "not counted: of the S3 Files mount of mounted: look-ups, reads in several parts" in "\n".join(
+        cost_lines(suite, plan_suite(suite))
+    )
+
+
+def test_a_cap_cannot_be_held_to_where_the_prices_of_s3_files_are_not_known() -> None:
+    suite = parse_suite(FILES.replace("us-east-1", "ap-southeast-1"), "s.yaml")
+    with pytest.raises(UserError, match=r"cannot be held to: .* ap-southeast-1, S3 Files: reads; .* writes"):
+        refuse_above_cap(suite)
+
+
+def test_of_another_mount_only_that_nobody_can_count_its_requests_is_told() -> None:
+    suite = parse_suite(FILES.replace(", file_system_id: fs-0123456789abcdef0", ""), "s.yaml")
+    lines = cost_lines(suite, plan_suite(suite))
+    assert "not counted: the requests that the mounts of mounted make" in lines
+    refuse_above_cap(suite)
