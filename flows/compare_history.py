@@ -18,7 +18,7 @@ from flows.lateness import skipped_stale
 from flows.parent_watch import watch_parent
 from flows.run_events import tell_of_night_without_run, tell_of_regression
 from flows.run_reporter import reported
-from tasks.compare import LookedBack, look, remember, show
+from tasks.compare import LookedBack, keep_changes, look, remember, show
 from tasks.patience import patient
 from tasks.reports.history_view import Finding
 from tasks.results.store import open_store
@@ -54,6 +54,9 @@ def _compare(parameters: CompareParameters) -> State[str]:
         told = _told(found)
         if told or found.is_to_be_remembered:
             patient(remember, launch)(store, (*found.known, *(one.told for one in told)))
+        if found.view.nights:
+            # Last: people are told even where the table that is there cannot be read.
+            patient(keep_changes, launch)(store, found.view)
     message = f"{found.view.summary}; told of {len(told)}" if told else found.view.summary
     return Completed(message=message, data=message)
 

@@ -1,4 +1,4 @@
-"""Tasks: look back over the nights of a schedule, show what was found, remember what was told.
+"""Tasks: look back over the nights of a schedule, show and keep what was found, remember what was told.
 
 They are tried again with back-off where the cause may pass, see `patience.py`.
 """
@@ -13,6 +13,7 @@ from prefect.cache_policies import NO_CACHE
 from configs.parameters import CompareParameters
 from tasks.reports.history_page import history_markdown
 from tasks.reports.history_view import Finding, HistoryView, look_back
+from tasks.results.changes import write_changes
 from tasks.results.store import Store
 from tasks.results.told import Told, read_told, untold, write_told
 
@@ -45,6 +46,12 @@ def look(store: Store, parameters: CompareParameters) -> LookedBack:
 def show(view: HistoryView) -> None:
     """Tell in the Prefect UI what was found."""
     create_markdown_artifact(key=ARTIFACT_KEY, markdown=history_markdown(view), description=view.summary)
+
+
+@task(task_run_name="keep-changes", cache_policy=NO_CACHE, persist_result=False)
+def keep_changes(store: Store, view: HistoryView) -> None:
+    """Write what has changed into the table that SQL and reports read."""
+    write_changes(store, view.schedule, view.changes, view.nights[0].due_at if view.nights else None)
 
 
 @task(task_run_name="remember", cache_policy=NO_CACHE, persist_result=False)

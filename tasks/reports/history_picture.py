@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from tasks.reports.pictures import Picture, figure_and_axes, legend_below, looks, style, svg_text
-from tasks.stats.regressions import common_factors
+from tasks.stats.common_mode import common_factors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +46,8 @@ def nights_picture(view: "HistoryView") -> Picture | None:
             values_ns = panel.values_ns[row][shown]
             relative = values_ns / np.nanmedian(values_ns)
             _draw(axes, days, relative, color=colour, linestyle=line, marker=".", markersize=4, label=label)
+        for mark in dict.fromkeys(mark.since_at for mark in view.marks):
+            axes.axvline(_day(mark), color="#777777", linewidth=0.8, linestyle="--")
         for since_at in dict.fromkeys(change.since_at for change in view.changes):
             axes.axvline(_day(since_at), color="#000000", linewidth=0.8, linestyle=":")
         _name_axes(axes)
@@ -54,6 +56,8 @@ def nights_picture(view: "HistoryView") -> Picture | None:
     caption = "p50 of each night by the series' own median night: higher is slower."
     if view.changes:
         caption += " Each dotted line is the first night of a change."
+    if view.marks:
+        caption += " Each dashed line is a night since which something of the environment is otherwise."
     return Picture("nights", svg, caption, f"p50 night by night of {', '.join(labels)}.")
 
 

@@ -9,32 +9,30 @@ or two minutes after another.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from configs.errors import UserError
 from configs.run_record import CellRecord, Environment, RunIdentity
+from tasks.results.marks import EnvironmentMark, NightEnvironment, environment_marks
 from tasks.results.reader import StoredRun, list_runs, table_of
+from tasks.results.redefinitions import COUNTS, Redefinition, redefinitions
 from tasks.results.schema import NIGHTLY, NIGHTLY_FOLDER, RUNS, nightly_name
 from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON
 from tasks.stats.nights import NightRun, NightState, counting
 
+__all__ = ["HISTORY", "EnvironmentMark", "History", "Redefinition", "read_history"]
+
 _FETCHED_AT_ONCE: Final = 8
 """Fewer than the ten connections that a client of boto3 keeps."""
 _MOMENT: Final = pa.timestamp("ms", tz="UTC")
-_SERIES: Final = ("config_id", "workload_id", "operation")
-_HOST: Final = ("cpu_model", "cpu_count", "machine")
-"""Of the environment: what makes numbers of two machines another series."""
-_COUNTS: Final = {"files": "files", "records": "records", "size_bytes": "bytes"}
-"""What an operation holds, and how it is called."""
 _RUN_COLUMNS: Final = (
     "run_id",
     "status",
@@ -46,6 +44,7 @@ _RUN_COLUMNS: Final = (
     "environment_json",
     "schedule",
     "scheduled_at",
+    "synthetic",
 )
 
 HISTORY: Final = pa.schema(
@@ -81,16 +80,6 @@ _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Redefinition:
-    """From a night on a cell means something else, so that its series begins anew."""
-
-    cell_id: str
-    since_at: datetime
-    what: str
-    """What is unlike the night before: `workload.size: 65536 → 131072`."""
-
-
-@dataclass(frozen=True, slots=True)
 class History:
     """What a store knows of the nights of a schedule."""
 
@@ -99,8 +88,12 @@ class History:
     nightly: pa.Table
     """Rows of `HISTORY`, of the one run of each night that counts; cells that failed have none."""
     redefinitions: tuple[Redefinition, ...]
+    marks: tuple[EnvironmentMark, ...]
+    """What changed of the environment between nights that count."""
     unread: tuple[str, ...]
     """Files that could not be read, in words: what they hold is missing here."""
+    synthetic: bool
+    """Whether a run of the schedule was made up, and not measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,12 +103,8 @@ class _Run:
     stored: StoredRun
     night: NightRun
     schedule: str
-    suite: str
-    suite_sha256: str
-    lab: bool
-    host: Mapping[str, str]
-    """What of the machine numbers depend on, by the name of what it is."""
-    cells: Mapping[tuple[str, str], CellRecord]
+    synthetic: bool
+    within: NightEnvironment
 
     @property
     def nightly_name(self) -> str:
@@ -151,8 +140,10 @@ def read_history(store: Store, schedule: str, since_dt: str) -> History:
     return History(
         runs=(*(run.night for run in runs), *(_unended(run) for run in stored if run.record_name is None)),
         nightly=nightly.unify_dictionaries(),
-        redefinitions=tuple(_redefinitions(nightly, runs)),
+        redefinitions=redefinitions(nightly, {run.stored.run_id: run.within for run in runs}),
+        marks=environment_marks(sorted((run.within for run in wanted), key=lambda night: night.at)),
         unread=tuple(unread),
+        synthetic=any(run.synthetic for run in runs),
     )
 
 
@@ -198,8 +189,9 @@ def _read_run(stored: StoredRun, schedule: str) -> _Run | None:
     state = NightState.FAILED_CELLS if row["status"] == "failed" else NightState.COMPLETE
     night = NightRun(stored.run_id, row["started_at"], row["scheduled_at"], state)
     by_id = {(cell.config_id, cell.workload_id): cell for cell in cells}
-    host = {name: str(getattr(environment, name)) for name in _HOST}
-    return _Run(stored, night, schedule, row["suite"], row["suite_sha256"], row["lab"], host, by_id)
+    suite = (row["suite"], row["suite_sha256"], row["lab"])
+    within = NightEnvironment(row["scheduled_at"], *suite, environment, by_id)
+    return _Run(stored, night, schedule, bool(row["synthetic"]), within)
 
 
 def _unended(stored: StoredRun) -> NightRun:
@@ -212,8 +204,8 @@ def _read_nightly(run: _Run) -> pa.Table:
     """The rows of the cells that were measured to their end."""
     table = _read_table(run.stored, run.nightly_name, NIGHTLY, NIGHTLY.names)
     ids = list(zip(table["config_id"].to_pylist(), table["workload_id"].to_pylist(), strict=True))
-    counts = zip(*(table[name].to_pylist() for name in _COUNTS), strict=True)
-    asked = {key: _hash(cell, run) for key, cell in run.cells.items() if cell.status == "measured"}
+    counts = zip(*(table[name].to_pylist() for name in COUNTS), strict=True)
+    asked = {key: _hash(cell, run) for key, cell in run.within.cells.items() if cell.status == "measured"}
     columns = {name: pa.repeat(pa.scalar(value, _type(name)), len(ids)) for name, value in _constants(run)}
     columns["meaning"] = pa.array(
         [" ".join(map(str, (asked.get(key, ""), *held))) for key, held in zip(ids, counts, strict=True)]
@@ -228,9 +220,9 @@ def _constants(run: _Run) -> Iterator[tuple[str, str | bool | datetime | None]]:
     yield "schedule", run.schedule
     yield "scheduled_at", run.night.scheduled_at
     yield "started_at", run.night.started_at
-    yield "suite", run.suite
-    yield "suite_sha256", run.suite_sha256
-    yield "lab", run.lab
+    yield "suite", run.within.suite
+    yield "suite_sha256", run.within.suite_sha256
+    yield "lab", run.within.lab
 
 
 def _type(name: str) -> pa.DataType:
@@ -238,46 +230,5 @@ def _type(name: str) -> pa.DataType:
 
 
 def _hash(cell: CellRecord, run: _Run) -> str:
-    asked = json.dumps([run.lab, run.host, cell.parameters], sort_keys=True)
+    asked = json.dumps([run.within.lab, run.within.host, cell.parameters], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
-
-
-def _redefinitions(nightly: pa.Table, runs: Iterable[_Run]) -> Iterator[Redefinition]:
-    """Where a cell's operation means something else than the night before, by the time since when."""
-    by_run = {run.stored.run_id: run for run in runs}
-    whole = nightly.filter(pc.equal(nightly["stage"], "total_ns")).sort_by("scheduled_at")
-    last: dict[tuple[str, str, str], dict[str, Any]] = {}
-    told: set[tuple[str, str, str]] = set()
-    for row in whole.select([*_SERIES, *_COUNTS, "run_id", "meaning", "scheduled_at"]).to_pylist():
-        series = (row["config_id"], row["workload_id"], row["operation"])
-        before, last[series] = last.get(series), row
-        cell = (*series[:2], row["run_id"])
-        if before is None or before["meaning"] == row["meaning"] or cell in told:
-            continue
-        told.add(cell)  # once for all operations of the cell
-        was, now = by_run[before["run_id"]], by_run[row["run_id"]]
-        yield Redefinition(
-            f"{series[0]}/{series[1]}",
-            row["scheduled_at"],
-            _unlike(was, now, series[:2]) or _held(before, row),
-        )
-
-
-def _unlike(was: _Run, now: _Run, cell: tuple[str, str]) -> str:
-    """What the suite asks otherwise, or of another machine; empty where it asks the same."""
-    before = {**was.cells[cell].parameters, **was.host}
-    after = {**now.cells[cell].parameters, **now.host}
-    names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    parts = [f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}" for name in names]
-    if was.lab != now.lab:
-        parts.append("in the local lab from now on" if now.lab else "no longer in the local lab")
-    return ", ".join(parts)
-
-
-def _held(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    return f"{after['operation']} held {_counted(before)} and holds {_counted(after)}"
-
-
-def _counted(row: Mapping[str, Any]) -> str:
-    parts = (f"{row[name]:,} {noun}" for name, noun in _COUNTS.items() if row[name] is not None)
-    return ", ".join(parts) or "no one number of bytes"

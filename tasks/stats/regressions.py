@@ -1,19 +1,10 @@
-"""What changed from one night to the next: a rule that is quick and seldom wrong.
+"""What changed from one night to the next: the fast rule finds much within three nights, the slow one less.
 
-A series has changed where three nights running are more than 15 %, and more than four robust standard
-deviations, away from the 28 nights before them, all in the same direction. What all configurations share in
-a night (the network, the host, the service) is taken out first, and is looked at as a series of its own, so
-that a change of the environment is found once and not in every cell. A night without a value is passed over
-and never filled in: the rule counts nights that were measured.
+What all configurations share in a night is taken out first, and is looked at as a series of its own (see
+`common_mode`). A night without a value is passed over and never filled in.
 
 What is found for a night depends on the nights until then alone, so that looking again tomorrow finds the
-same again.
-
-Simulated with 3 % of wild values and 15 % of missing nights, it raised 4 false alarms in 523 years of a
-series. Of 400 steps of 30 % it found 99 % by their third night beside 19 other configurations, 97 % beside
-11, 95 % beside 5, and 78 % beside 2. With five deviations it found 91, 90, 88 and 76 %, and raised as many
-false alarms. A step of 10 % it does not find: that takes a change-point method over many nights, which can
-stand beside this one, since a `Change` says what found it.
+same again. A change that both rules find is one change, told by the one that found it first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,37 +15,33 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from configs.run_record import dt_of
+from tasks.stats.common_mode import common_factors, logs
+from tasks.stats.fast_rule import FAST_METHOD, FAST_RULE, FastRule, fast_firings
+from tasks.stats.firing import Firing
 from tasks.stats.panels import STAGE, Panel, SeriesKey, Statistic
+from tasks.stats.slow_rule import SLOW_METHOD, SLOW_RULE, SlowRule, slow_firings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-METHOD: Final = "fast rule"
-_SD_OF_MAD: Final = 1.4826
-"""The standard deviation of normal values by their median absolute deviation."""
+__all__ = ["FAST_RULE", "SLOW_RULE", "Change", "Rules", "Status", "changes", "common_factors"]
+
+VERSION: Final = "1"
+"""Of both rules: another one where the same nights and settings would give other changes."""
+
+Status = Literal["watching", "confirmed", "passed"]
+"""`watching` until its fifth night; then `passed` where fewer than four of the five were away."""
+
+_CONFIRMED_AFTER: Final = 5
+_CONFIRMED_BY: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class FastRule:
-    """The settings of the rule."""
+class Rules:
+    """The rules that series are judged by."""
 
-    nights: int = 3
-    """As many nights running must be away."""
-    before: int = 28
-    """As many nights before them they are set against."""
-    change: float = 0.15
-    """The least change in either direction: 0.15 is by 1.15, or by 1/1.15."""
-    deviations: float = 4.0
-    """The least distance, in robust standard deviations of the nights before."""
-    window: int = 60
-    """What nights have in common is told from as many of them; the 31 of the rule must be among these."""
-    configurations: int = 3
-    """The fewest that have something in common: of two, a change of one would be halved between them."""
-    apart: int = 7
-    """A change that is found again within as many nights is the same one."""
-
-
-FAST_RULE: Final = FastRule()
+    fast: FastRule = FAST_RULE
+    slow: SlowRule = SLOW_RULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +63,14 @@ class Change:
     after_ns: int | None
     """The median of the first nights after, as it was measured."""
     nights_before: int
-    method: str = METHOD
-    settings: FastRule = field(default_factory=FastRule)
+    method: str = FAST_METHOD
+    settings: FastRule | SlowRule = field(default_factory=FastRule)
+    version: str = VERSION
+    noise: float = 0.0
+    """The robust standard deviation of the logarithms of the nights before."""
+    nights_after: int = 0
+    """As many were measured since, until the latest."""
+    status: Status = "watching"
 
     @property
     def since_dt(self) -> str:
@@ -95,46 +88,42 @@ class Change:
         return "all configurations" if self.series is None else str(self.series)
 
 
-def changes(panels: Iterable[Panel], rule: FastRule = FAST_RULE) -> tuple[Change, ...]:
+def changes(panels: Iterable[Panel], rules: Rules = Rules()) -> tuple[Change, ...]:
     """Everything that changed, by the night since when; a change that goes on is told once."""
-    found = [change for panel in panels for change in _changes(panel, rule)]
+    found = [change for panel in panels for change in _changes(panel, rules)]
     return tuple(sorted(found, key=lambda change: (change.since_at, change.name, change.statistic)))
 
 
-def common_factors(panel: Panel, rule: FastRule = FAST_RULE) -> "NDArray[np.float64]":
-    """By how much each night is slower for all configurations than the middle one, shaped (nights,).
+def _changes(panel: Panel, rules: Rules) -> Iterator[Change]:
+    judged = logs(panel, judged=True)
+    found: list[tuple[str, Firing]] = [
+        *((FAST_METHOD, firing) for firing in fast_firings(judged, rules.fast)),
+        *((SLOW_METHOD, firing) for firing in slow_firings(judged, rules.slow)),
+    ]
+    known: list[Firing] = []
+    own = judged.whole() if found else judged.values
+    for method, firing in sorted(found, key=lambda one: (one[1].night, one[1].row, one[0])):
+        if any(_is_same(firing, other, rules.fast) for other in known):
+            continue
+        known.append(firing)
+        yield _change(panel, own[firing.row], method, firing, rules)
 
-    Not a number where too few configurations were measured to tell.
+
+def _is_same(firing: Firing, known: Firing, rule: FastRule) -> bool:
+    """Whether a firing tells of a change that is known.
+
+    Its nights before may be older than a change that is known: then it must go beyond that by as much again
+    as the fast rule asks for.
     """
-    return np.exp(_common(_logs(panel), _rows_by_configuration(panel), rule))
+    if (firing.row, firing.direction) != (known.row, known.direction):
+        return False
+    if abs(firing.since - known.since) <= rule.apart:
+        return True
+    is_between = firing.before[0] < known.since < firing.since
+    return bool(is_between) and abs(firing.effect) < abs(known.effect) + np.log1p(rule.change)
 
 
-@dataclass(frozen=True, slots=True)
-class _Firing:
-    """The rule held for a series at a night. Columns count the nights of the panel."""
-
-    row: int
-    direction: int
-    night: int
-    since: int
-    effect: float
-    """The natural logarithm of the change."""
-    recent: "NDArray[np.intp]"
-    before: "NDArray[np.intp]"
-
-
-def _changes(panel: Panel, rule: FastRule) -> Iterator[Change]:
-    logs, rows = _logs(panel), _rows_by_configuration(panel)
-    last: dict[tuple[int, int], int] = {}
-    for night in range(rule.before + rule.nights - 1, len(panel.nights)):
-        for firing in _firings(logs, rows, night, rule):
-            before = last.get((firing.row, firing.direction))
-            last[firing.row, firing.direction] = night
-            if before is None or night - before > rule.apart:
-                yield _change(panel, firing, rule)
-
-
-def _change(panel: Panel, firing: _Firing, rule: FastRule) -> Change:
+def _change(panel: Panel, own: "NDArray[np.float64]", method: str, firing: Firing, rules: Rules) -> Change:
     common = firing.row == len(panel.keys)
     values_ns = None if common else panel.values_ns[firing.row]
     return Change(
@@ -146,87 +135,23 @@ def _change(panel: Panel, firing: _Firing, rule: FastRule) -> Change:
         ratio=float(np.exp(firing.effect)),
         before_ns=None if values_ns is None else round(float(np.median(values_ns[firing.before]))),
         after_ns=None if values_ns is None else round(float(np.median(values_ns[firing.recent]))),
-        nights_before=rule.before,
-        settings=rule,
+        nights_before=len(firing.before),
+        method=method,
+        settings=rules.fast if method == FAST_METHOD else rules.slow,
+        noise=firing.noise,
+        nights_after=int(np.count_nonzero(~np.isnan(own[firing.since :]))),
+        status=_status(own, firing, method),
     )
 
 
-def _firings(
-    logs: "NDArray[np.float64]", rows: "list[NDArray[np.intp]]", night: int, rule: FastRule
-) -> Iterator[_Firing]:
-    """Where the rule holds with this night as the latest; the row after all series is what they share."""
-    first = max(0, night + 1 - rule.window)
-    window = logs[:, first : night + 1]
-    common = _common(window, rows, rule)
-    if np.isnan(common[-1]):  # too few configurations tonight: each as it was measured
-        own = np.vstack([window, np.full(window.shape[1], np.nan)])
-    else:
-        own = np.vstack([window - common, common])
-    nights, values = _latest(own, rule.nights + rule.before)
-    before, recent = values[:, : rule.before], values[:, rule.before :]
-    middle = np.median(before, axis=1, keepdims=True)
-    spread = _SD_OF_MAD * np.median(np.abs(before - middle), axis=1, keepdims=True)
-    away = recent - middle
-    least = np.maximum(np.log1p(rule.change), rule.deviations * spread)
-    tonight = ~np.isnan(own[:, -1]) & ~np.isnan(before[:, 0])
-    for direction in (1, -1):
-        for row in np.flatnonzero(tonight & (direction * away > least).all(axis=1)).tolist():
-            seen = first + nights[row]
-            yield _Firing(
-                row,
-                direction,
-                night,
-                since=int(seen[rule.before]),
-                effect=float(np.median(away[row])),
-                recent=seen[rule.before :],
-                before=seen[: rule.before],
-            )
-
-
-def _latest(values: "NDArray[np.float64]", n: int) -> "tuple[NDArray[np.intp], NDArray[np.float64]]":
-    """The columns and the values of the latest `n` that each row has; those that it lacks come first."""
-    order = np.argsort(~np.isnan(values), axis=1, kind="stable")[:, -n:]
-    latest = np.take_along_axis(values, order, axis=1)
-    if order.shape[1] < n:
-        missing = n - order.shape[1]
-        order = np.pad(order, ((0, 0), (missing, 0)))
-        latest = np.pad(latest, ((0, 0), (missing, 0)), constant_values=np.nan)
-    return order, latest
-
-
-def _common(
-    logs: "NDArray[np.float64]", rows: "list[NDArray[np.intp]]", rule: FastRule
-) -> "NDArray[np.float64]":
-    """What the nights share, as logarithms, shaped (nights,): the middle configuration of each night.
-
-    Of a configuration the middle series counts, so that one with many workloads is no more than another.
-    """
-    relative = logs - _median(logs, axis=1)[:, np.newaxis]
-    if len(rows) < rule.configurations:
-        return np.full(logs.shape[1], np.nan)
-    by_configuration = np.stack([_median(relative[mine], axis=0) for mine in rows])
-    enough = np.count_nonzero(~np.isnan(by_configuration), axis=0) >= rule.configurations
-    return np.where(enough, _median(by_configuration, axis=0), np.nan)
-
-
-def _median(values: "NDArray[np.float64]", axis: int) -> "NDArray[np.float64]":
-    """The median of what is a number; numpy's own takes ten times as long for rows as short as these."""
-    ordered = np.sort(values, axis=axis)  # what is not a number comes last
-    n = np.count_nonzero(~np.isnan(values), axis=axis)
-    halves = [np.maximum(n - 1, 0) // 2, n // 2]
-    low, high = (
-        np.take_along_axis(ordered, np.expand_dims(np.minimum(half, values.shape[axis] - 1), axis), axis)
-        for half in halves
-    )
-    middle: NDArray[np.float64] = ((low + high) / 2).squeeze(axis)
-    return np.where(n > 0, middle, np.nan)
-
-
-def _logs(panel: Panel) -> "NDArray[np.float64]":
-    return np.log(panel.values_ns)
-
-
-def _rows_by_configuration(panel: Panel) -> "list[NDArray[np.intp]]":
-    """The rows of each configuration."""
-    names = np.array([key.config_id for key in panel.keys])
-    return [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
+def _status(own: "NDArray[np.float64]", firing: Firing, method: str) -> Status:
+    """What the slow rule finds has been away for five nights already."""
+    if method == SLOW_METHOD:
+        return "confirmed"
+    before = own[firing.before]
+    away = own[firing.since :] - np.median(before[~np.isnan(before)])
+    first = away[~np.isnan(away)][:_CONFIRMED_AFTER]
+    if len(first) < _CONFIRMED_AFTER:
+        return "watching"
+    beyond = np.count_nonzero(firing.direction * first > abs(firing.effect) / 2)
+    return "confirmed" if beyond >= _CONFIRMED_BY else "passed"

@@ -22,6 +22,8 @@ from configs.parameters import CompareParameters
 from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, Timing, dt_of
 from flows import compare_history as module
 from flows.compare_history import compare_history
+from tasks.results.changes import read_changes
+from tasks.results.schema import CHANGES_FOLDER, changes_name
 from tasks.results.store import open_store
 from tasks.results.told import read_told
 from tasks.results.writer import write_nightly, write_run
@@ -159,6 +161,10 @@ def test_gaps_and_changes_are_shown_each_time_and_told_once(results: Path, prefe
     told = read_told(open_store(results))
     assert told is not None
     assert {(one.what, one.name) for one in told} == {("night", "nightly"), ("change", "mount/read read")}
+    kept = read_changes(open_store(results), "nightly")
+    assert [(one.name, one.statistic, one.method, one.status) for one in kept] == [
+        ("mount/read read", statistic, "fast rule", "watching") for statistic in ("p50", "p90")
+    ]
     second = compared(results)
     assert second.message == "39 of 40 nights of nightly have a run; changes: 2 slower, 0 faster"
     assert "1 night missing" in artifact_of(prefect_api_url, second)
@@ -174,6 +180,19 @@ def test_what_the_server_did_not_take_is_told_the_next_time(
     again = compared(results)
     assert again.message.endswith("told of 1")
     assert events_of(prefect_api_url, again, 1) == ["s3bench.regression.found s3bench.cell.mount.read"]
+
+
+def test_somebody_is_told_also_where_the_table_of_changes_cannot_be_read(
+    results: Path, prefect_api_url: str
+) -> None:
+    path = results / changes_name("nightly")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"damaged")
+    state = compared(results)
+    assert state.is_failed()
+    assert f"{path} is damaged: move it away or restore it" in (state.message or "")
+    assert len(events_of(prefect_api_url, state, 2)) == 2
+    assert read_told(open_store(results)) is not None
 
 
 @pytest.mark.parametrize(
@@ -195,6 +214,7 @@ def test_bad_input_ends_as_failed_with_its_message(
 def test_a_store_without_a_scheduled_run_is_nothing_to_tell_of(tmp_path: Path, prefect_api_url: str) -> None:
     state = compared(tmp_path / "empty")
     assert state.message == f"no run of the schedule nightly in {tmp_path / 'empty'} yet"
+    assert open_store(tmp_path / "empty").names(CHANGES_FOLDER) == []
     assert events_of(prefect_api_url, state, 0) == []
     assert "A night counts from the first run" in artifact_of(prefect_api_url, state)
 

@@ -72,6 +72,7 @@ def write_night(store: Store, record: RunRecord) -> MakeRun:
         into: Store = store,
         late: timedelta = timedelta(0),
         host: dict[str, object] | None = None,
+        synthetic: bool = False,
     ) -> RunIdentity:
         at = FIRST + timedelta(days=day)
         run = RunIdentity(run_id=f"{at + late:%Y%m%dT%H%M%SZ}-{day:08x}", dt=dt_of(at))
@@ -82,6 +83,7 @@ def write_night(store: Store, record: RunRecord) -> MakeRun:
             "lab": lab,
             "schedule": schedule,
             "scheduled_at": at if schedule else None,
+            "synthetic": synthetic,
         }
         write_nightly(into, run, summaries)
         write_run(into, record.model_copy(update=run.model_dump() | changed))
@@ -195,6 +197,26 @@ def test_nights_of_another_machine_are_another_series_and_it_is_said_since_when(
     assert [(one.cell_id, f"{one.since_at:%d}", one.what) for one in found.redefinitions] == [
         ("boto3/read", "03", "cpu_count: 2 → 64, cpu_model: test → faster"),
     ]
+
+
+def test_what_changed_of_the_environment_is_marked_from_one_night_that_counts_to_the_next(
+    store: Store, write_night: MakeRun
+) -> None:
+    write_night(0)
+    write_night(1, schedule=None, host={"kernel": "by hand"})
+    write_night(3, host={"packages": {"boto3": "1.45.0"}})
+    found = read_history(store, "nightly", "2026-01-01")
+    assert [(f"{mark.since_at:%d}", mark.what, mark.cells) for mark in found.marks] == [
+        ("04", "boto3 1.44.8 → 1.45.0", None)
+    ]
+    assert len(panel(found.nightly, "p50").keys) == 1
+
+
+def test_a_history_of_made_up_runs_says_so(store: Store, write_night: MakeRun) -> None:
+    write_night(0)
+    assert not read_history(store, "nightly", "2026-01-01").synthetic
+    write_night(1, synthetic=True)
+    assert read_history(store, "nightly", "2026-01-01").synthetic
 
 
 def test_of_two_runs_of_a_night_the_figures_are_those_of_the_one_that_counts(

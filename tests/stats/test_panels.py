@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
-from tasks.stats.panels import Panel, Statistic, panel
+from tasks.stats.panels import PANEL_COLUMNS, Panel, Statistic, panel
 
 FIRST = datetime(2026, 1, 1, 2, 30, tzinfo=UTC)
 
@@ -22,6 +22,8 @@ def row(day: int, **values: object) -> dict[str, object]:
         "p50_ns": 1000 + day,
         "p90_ns": 2000 + day,
         "p90_high_ns": 2500,
+        "p99_ns": 3000 + day,
+        "p99_high_ns": None,
     } | values
 
 
@@ -29,7 +31,10 @@ NIGHTLY = pa.schema(
     [
         ("scheduled_at", pa.timestamp("ms", tz="UTC")),
         *((name, pa.string()) for name in ("config_id", "workload_id", "operation", "stage", "meaning")),
-        *((name, pa.int64()) for name in ("n", "errors", "p50_ns", "p90_ns", "p90_high_ns")),
+        *(
+            (name, pa.int64())
+            for name in ("n", "errors", *(name for name in PANEL_COLUMNS if name.endswith("_ns")))
+        ),
     ]
 )
 
@@ -67,3 +72,16 @@ def test_a_p90_that_the_sample_does_not_support_is_no_value_and_a_p50_is() -> No
     rows = (row(0), row(1, p90_high_ns=None))
     assert np.isnan(made(*rows, statistic="p90").values_ns).tolist() == [[False, True]]
     assert not np.isnan(made(*rows).values_ns).any()
+
+
+def test_a_p99_is_shown_where_the_sample_supports_it_and_judged_from_3000_samples_a_night() -> None:
+    rows = (
+        row(0),
+        row(1, n=400, p99_high_ns=5000),
+        row(2, n=3000, p99_high_ns=5000),
+    )
+    found = made(*rows, statistic="p99")
+    assert np.isnan(found.values_ns).tolist() == [[True, False, False]]
+    assert found.n.tolist() == [[0, 400, 3000]]
+    assert np.isnan(found.judged_ns).tolist() == [[True, True, False]]
+    assert not np.isnan(made(*rows).judged_ns).any()
