@@ -1,51 +1,76 @@
-"""Two configurations against each other: the geometric mean of ratios paired by block, with a t interval.
+"""All that a report of one run compares: every configuration with the baseline, and with one another.
 
-The block is the unit, not the request: requests of one block share a process, its connections and the
-weather of that minute, and an interval over pooled requests claims far too much (a nominal 95 % interval
-covered 14-89 % in simulation, the paired one 92-97 %). Rejected as well: Mann-Whitney, which is
-over-powered on correlated samples and gives no ratio.
+Each ratio is of p50, paired by block (see `pairs`); what is unlike is refused with the reason (see
+`likeness`). All of them are corrected together, since they are looked at together.
 
-Only operations that succeeded have a time, so that a ratio is one of survivors. Where at most 5 % failed,
-that moves p50 little: had all of them been the slowest, p50 of all would be the survivors' 52.6th
-percentile at the most. Where more failed, on either side, no ratio is given.
-
-Nor is one of a stage that happened in fewer than half of the operations of either side: a connection that
+Nor has a stage a ratio that happened in fewer than half of the operations of either side: a connection that
 one operation in 600 opened has a time, and says nothing of the 600.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.stats import ttest_1samp
 
 from tasks.kernel.samples import BESIDES, NULL
-from tasks.stats.quantiles import nearest_rank
-from tasks.stats.series import Series
+from tasks.stats.likeness import Likeness
+from tasks.stats.pairs import About, block_values_ns, corrected, paired_ratio
 from tasks.stats.summary_types import NoRatio, Ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-_MOST_FAILED_PERCENT: Final = 5
+    from tasks.stats.series import Series
+
 _LEAST_HAPPENED_PERCENT: Final = 50
+
+_FIRST_REQUEST_ALIKE: Final = ("workload.dataset", "workload.read_mode")
+"""What a workload of first requests and one of steady reads must have been asked alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRequest:
+    """A read by a fresh client beside the steady state of the same configuration and data."""
+
+    workload_id: str
+    steady_workload_id: str
+    ratio: Ratio
+    """The first by the steady one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All ratios to the baseline, and the cells that were not compared, with the reason."""
+    """All ratios of a report, their verdicts corrected for all of them, and what was not compared."""
 
     ratios: tuple[Ratio, ...]
+    """To the baseline, stage by stage."""
     refusals: tuple[NoRatio, ...]
     baselines: "Mapping[str, str]"
     """The configuration that the others are compared with, by workload."""
+    rivals: tuple[Ratio, ...] = ()
+    """Of whole operations, of every two configurations of a workload of which neither is the baseline."""
+    first_requests: tuple[FirstRequest, ...] = ()
+
+    @property
+    def tested(self) -> int:
+        """How many ratios the verdicts are corrected for."""
+        first = (one.ratio for one in self.first_requests)
+        return sum(ratio.p_value is not None for ratio in (*self.ratios, *self.rivals, *first))
+
+    def of_whole_operations(self) -> "dict[tuple[str, str, str], Ratio]":
+        """The ratios of whole operations by workload and configurations, each both ways round."""
+        whole = [one for one in (*self.ratios, *self.rivals) if one.stage == "total_ns"]
+        found = {(one.workload_id, one.config_id, one.baseline_id): one for one in whole}
+        return {**found, **{(one.workload_id, one.baseline_id, one.config_id): one.turned() for one in whole}}
 
 
 def compare(
-    series: "Iterable[Series]",
+    series: "Sequence[Series]",
     baseline_id: str,
     failed_cells: "Collection[tuple[str, str]]" = (),
     cells: "Collection[tuple[str, str]]" = (),
+    parameters: "Mapping[tuple[str, str], Mapping[str, str]] | None" = None,
 ) -> Comparison:
     """Compare every configuration of a run with the baseline, workload by workload and stage by stage.
 
@@ -57,27 +82,50 @@ def compare(
         baseline_id: the configuration that all others are compared with.
         failed_cells: workload and configuration of the cells that failed.
         cells: workload and configuration of all cells, as far as they are known.
+        parameters: what the suite asked of each cell, by workload and configuration, where that is known.
     """
     whole = {(one.workload_id, one.config_id): one for one in series if one.operation not in BESIDES}
     baselines = _baselines(whole, baseline_id, {*whole, *failed_cells, *cells})
+    likeness = Likeness(failed_cells, parameters)
     ratios: list[Ratio] = []
     refusals: list[NoRatio] = []
     for (workload_id, config_id), one in whole.items():
         own_id = baselines[workload_id]
         if config_id == own_id:
             continue
-        baseline = whole.get((workload_id, own_id))
-        reason = _why_broken_off(workload_id, (config_id, own_id), failed_cells)
-        if baseline is None:
-            found, reason = [], reason or "the baseline has no successful operation"
-        else:
-            reason = reason or _why_no_times(one, baseline) or _why_unlike(one, baseline)
-            found = [] if reason else _ratios(one, baseline)
+        found, reason = _against(one, whole.get((workload_id, own_id)), own_id, likeness)
         ratios += found
-        if not found:
-            reason = reason or "no block has successful operations of both"
+        if reason:
             refusals.append(NoRatio(config_id, own_id, workload_id, reason))
-    return Comparison(tuple(ratios), tuple(refusals), baselines)
+    rivals = tuple(_rivals(whole, baselines, likeness))
+    first = tuple(_first_requests(whole.values(), parameters or {}))
+    return _all_corrected(Comparison(tuple(ratios), tuple(refusals), baselines, rivals, first))
+
+
+def _all_corrected(found: Comparison) -> Comparison:
+    ratios = corrected((*found.ratios, *found.rivals, *(one.ratio for one in found.first_requests)))
+    split, last = len(found.ratios), len(found.ratios) + len(found.rivals)
+    return replace(
+        found,
+        ratios=ratios[:split],
+        rivals=ratios[split:last],
+        first_requests=tuple(
+            replace(one, ratio=ratio) for one, ratio in zip(found.first_requests, ratios[last:], strict=True)
+        ),
+    )
+
+
+def _against(
+    one: "Series", baseline: "Series | None", baseline_id: str, likeness: Likeness
+) -> tuple[list[Ratio], str]:
+    """The ratios of all stages, or why there is none."""
+    if baseline is None:
+        reason = likeness.why_broken_off(one.workload_id, (one.config_id, baseline_id))
+        return [], reason or likeness.no_operation(1)
+    if reason := likeness.why_not(one, baseline):
+        return [], reason
+    ratios = [ratio for stage in one.stage_ns if (ratio := ratio_by_block(one, baseline, stage))]
+    return ratios, "" if ratios else "no block has successful operations of both"
 
 
 def _baselines(
@@ -94,124 +142,58 @@ def _baselines(
     }
 
 
-def _why_no_times(one: Series, baseline: Series) -> str:
-    """Why the times of two series do not stand for all of their operations; empty where they do."""
-    if baseline.n == 0:
-        return f"the baseline has no successful operation{_of_failed(baseline)}"
-    if one.n == 0:
-        return f"no successful operation{_of_failed(one)}"
-    if any(100 * side.errors > _MOST_FAILED_PERCENT * (side.n + side.errors) for side in (one, baseline)):
-        return (
-            f"too many operations failed: {_failed(one)}, baseline {_failed(baseline)}; "
-            f"above {_MOST_FAILED_PERCENT} % only survivors would be compared"
-        )
-    return ""
+def _rivals(
+    whole: "Mapping[tuple[str, str], Series]", baselines: "Mapping[str, str]", likeness: Likeness
+) -> "Iterator[Ratio]":
+    """Whole operations of every two that are no baseline, without what may not be compared.
+
+    The values of each are looked up once: 40 configurations are 741 pairs.
+    """
+    values_ns = {
+        key: block_values_ns(one) for key, one in whole.items() if key[1] != baselines[one.workload_id]
+    }
+    for (key, mine_ns), (other_key, theirs_ns) in combinations(values_ns.items(), 2):
+        if key[0] == other_key[0] and not likeness.why_not(whole[key], whole[other_key]):
+            ratio = paired_ratio(About(key[1], other_key[1], key[0]), mine_ns, theirs_ns)
+            if ratio is not None:
+                yield ratio
 
 
-def _why_unlike(one: Series, baseline: Series) -> str:
-    """Why two series must not be compared; empty where they may be."""
-    if one.operation != baseline.operation:
-        return f"unlike operations: {one.operation}, baseline {baseline.operation}"
-    for name, unit in (("size_bytes", "bytes"), ("files", "files"), ("records", "records")):
-        mine, theirs = one.counts[name], baseline.counts[name]
-        if mine != theirs:
-            return f"unlike {unit}: {_span(mine)}, baseline {_span(theirs)}"
-    if one.cold != baseline.cold:
-        return f"unlike cache states: {_states(one)}, baseline {_states(baseline)}"
-    return ""
+def _first_requests(
+    series: "Iterable[Series]", parameters: "Mapping[tuple[str, str], Mapping[str, str]]"
+) -> "Iterator[FirstRequest]":
+    """Every pair of a first and a steady read of the same configuration and data, one read at a time."""
+    reads = [one for one in series if one.n and one.operation in {"first_read", "read"}]
+    for first in (one for one in reads if one.operation == "first_read"):
+        for usual in (one for one in reads if one.operation == "read" and one.config_id == first.config_id):
+            mine = parameters.get((first.workload_id, first.config_id), {})
+            other = parameters.get((usual.workload_id, usual.config_id), {})
+            alike = all(name in mine and mine[name] == other.get(name) for name in _FIRST_REQUEST_ALIKE)
+            if not alike or other.get("workload.concurrency") != "1":
+                continue
+            if ratio := ratio_by_block(first, usual):
+                yield FirstRequest(first.workload_id, usual.workload_id, ratio)
 
 
-def _why_broken_off(
-    workload_id: str, config_ids: tuple[str, str], failed_cells: "Collection[tuple[str, str]]"
-) -> str:
-    """Names the cell, of a configuration or of its baseline, that failed; empty where neither did."""
-    for whose, config_id in zip(("its", "the baseline's"), config_ids, strict=True):
-        if (workload_id, config_id) in failed_cells:
-            return f"{whose} cell failed"
-    return ""
-
-
-def _failed(series: Series) -> str:
-    whole = series.n + series.errors
-    return f"{series.errors:,} of {whole:,} ({100 * series.errors / whole:.1f} %)"
-
-
-def _of_failed(series: Series) -> str:
-    return f": all {series.errors:,} failed" if series.errors else ""
-
-
-def _ratios(one: Series, baseline: Series) -> list[Ratio]:
-    ratios = (ratio_by_block(one, baseline, stage) for stage in one.stage_ns)
-    return [ratio for ratio in ratios if ratio is not None]
-
-
-def ratio_by_block(one: Series, baseline: Series, stage: str = "total_ns") -> Ratio | None:
-    """The ratio of two series' p50 of one stage, paired by block.
+def ratio_by_block(one: "Series", baseline: "Series", stage: str = "total_ns") -> Ratio | None:
+    """The ratio of two series' p50 of one stage, paired by block, its verdict not corrected yet.
 
     None where no block has both, or where the stage is rare on either side. Whether the two may be compared
     is for the caller to say.
     """
     if _is_rare(one, stage) or _is_rare(baseline, stage):
         return None
-    mine, theirs = block_medians_ns(one, stage), block_medians_ns(baseline, stage)
-    pairs = [
-        (mine[block], theirs[block])
-        for block in sorted(mine.keys() & theirs.keys())
-        if mine[block] > 0 and theirs[block] > 0  # a stage below the clock's resolution has no ratio
-    ]
-    if not pairs:
-        return None
-    logs = np.log([mine_ns / theirs_ns for mine_ns, theirs_ns in pairs])
-    low, high = _interval(logs.tolist())
-    return Ratio(
-        config_id=one.config_id,
-        baseline_id=baseline.config_id,
-        workload_id=one.workload_id,
-        stage=stage,
-        value=float(np.exp(logs.mean())),
-        low=low,
-        high=high,
-        blocks=len(pairs),
-    )
+    about = About(one.config_id, baseline.config_id, one.workload_id, stage)
+    return paired_ratio(about, block_values_ns(one, stage), block_values_ns(baseline, stage))
 
 
-def _is_rare(series: Series, stage: str) -> bool:
+def _is_rare(series: "Series", stage: str) -> bool:
     """Whether a stage happened in fewer than half of the operations that count."""
     column = series.stage_ns.get(stage)
     happened = 0 if column is None else int(np.count_nonzero(column != NULL))
     return 100 * happened < _LEAST_HAPPENED_PERCENT * series.n
 
 
-def _interval(logs: list[float]) -> tuple[float | None, float | None]:
-    """The 95 % t interval of the mean of log ratios, as ratios; none from a single pair."""
-    if len(logs) < 2:  # noqa: PLR2004 - one value has no spread
-        return None, None
-    if max(logs) == min(logs):  # no spread at all, of which the t test only warns
-        return float(np.exp(logs[0])), float(np.exp(logs[0]))
-    interval = ttest_1samp(logs, 0.0).confidence_interval(0.95)
-    return float(np.exp(interval.low)), float(np.exp(interval.high))
-
-
-def block_medians_ns(series: Series, stage: str = "total_ns") -> dict[int, int]:
+def block_medians_ns(series: "Series", stage: str = "total_ns") -> dict[int, int]:
     """The nearest-rank p50 of every block in which the stage happened, by block number, in nanoseconds."""
-    column = series.stage_ns.get(stage)
-    if column is None:
-        return {}
-    medians = {}
-    for block in np.unique(series.block).tolist():
-        times = np.sort(column[(series.block == block) & (column != NULL)])
-        if len(times):
-            medians[int(block)] = int(times[nearest_rank(len(times), 50) - 1])
-    return medians
-
-
-def _span(values: tuple[int, ...]) -> str:
-    known = [value for value in values if value != NULL]
-    if not known:
-        return "none"
-    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
-
-
-def _states(series: Series) -> str:
-    words = {True: "cold", False: "warm", None: "not claimed"}
-    return " and ".join(sorted(words[state] for state in series.cold))
+    return {block: int(value_ns) for block, value_ns in block_values_ns(series, stage).items()}

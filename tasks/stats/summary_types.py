@@ -1,7 +1,21 @@
 """The figures that every report shows, as plain values in nanoseconds."""
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from math import isclose, log
+from typing import Final, Literal
+
+Statistic = Literal["p50", "p90", "p99", "mean"]
+"""What of an operation's times is compared."""
+
+PERCENT_OF: Final = {"p50": 50, "p90": 90, "p99": 99}
+
+Unit = Literal["block", "night"]
+"""What values are paired by: requests never are."""
+
+SIGNIFICANT: Final = 0.05
+"""The largest corrected p value of a difference that is called one."""
+
+NO_DIFFERENCE: Final = "no difference seen"
 
 PROCESSOR_STAGES: Final = ("user_ns", "system_ns")
 """Processor time of a client's own process: it runs beside the other stages, and is no part of the total."""
@@ -56,9 +70,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """p50 of one configuration by that of the baseline, as the geometric mean over paired blocks.
+    """A statistic of one configuration by that of another, as the geometric mean over pairs.
 
-    `low` and `high` are the 95 % t interval over the blocks' log ratios, None with fewer than two pairs.
+    `low` and `high` are the 95 % t interval over the pairs' log ratios, `p_value` is that of the paired t
+    test, and `robust` the Hodges-Lehmann estimate; all None with fewer than two pairs.
     """
 
     config_id: str
@@ -68,20 +83,49 @@ class Ratio:
     value: float
     low: float | None
     high: float | None
-    blocks: int
+    pairs: int
+    """Blocks or nights that both have."""
+    statistic: Statistic = "p50"
+    unit: Unit = "block"
+    p_value: float | None = None
+    robust: float | None = None
+    corrected_p: float | None = None
+    """`p_value`, corrected for all ratios that are looked at together; None where it was looked at alone."""
 
     @property
     def verdict(self) -> str:
         """`faster`, `slower` or `no difference seen`; `undecided` where there is no interval.
 
-        Less processor time is no speed: there it is `less` or `more`.
+        An interval that leaves out 1 is no difference where that does not survive the correction. Less
+        processor time is no speed: there it is `less` or `more`.
         """
         if self.low is None or self.high is None:
             return "undecided"
-        if self.low <= 1.0 <= self.high:
-            return "no difference seen"
+        is_by_chance = self.corrected_p is not None and self.corrected_p > SIGNIFICANT
+        if is_by_chance or self.low <= 1.0 <= self.high:
+            return NO_DIFFERENCE
         below, above = ("less", "more") if self.stage in PROCESSOR_STAGES else ("faster", "slower")
         return below if self.high < 1.0 else above
+
+    @property
+    def robust_apart(self) -> float | None:
+        """The robust estimate where it is farther from the mean than half the interval; None elsewhere."""
+        if self.robust is None or self.low is None or self.high is None:
+            return None
+        apart, half_width = abs(log(self.robust / self.value)), log(self.high / self.low) / 2
+        return self.robust if apart > half_width and not isclose(self.robust, self.value) else None
+
+    def turned(self) -> "Ratio":
+        """The same comparison the other way round."""
+        return replace(
+            self,
+            config_id=self.baseline_id,
+            baseline_id=self.config_id,
+            value=1 / self.value,
+            low=None if self.high is None else 1 / self.high,
+            high=None if self.low is None else 1 / self.low,
+            robust=None if self.robust is None else 1 / self.robust,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def test_the_ratio_is_the_geometric_mean_over_paired_blocks(table: Table) -> Non
     samples = table(_blocks("a", [1000, 1000]) + _blocks("b", [2000, 8000]))
     (ratio,) = _compared(samples).ratios
     assert ratio.value == pytest.approx(4)
-    assert (ratio.blocks, ratio.stage, ratio.baseline_id) == (2, "total_ns", "a")
+    assert (ratio.pairs, ratio.stage, ratio.baseline_id) == (2, "total_ns", "a")
 
 
 def test_the_interval_is_the_t_interval_of_the_logs(table: Table) -> None:
@@ -42,7 +42,7 @@ def test_the_interval_is_the_t_interval_of_the_logs(table: Table) -> None:
 def test_a_block_that_only_one_of_them_has_is_left_out(table: Table) -> None:
     samples = table(_blocks("a", [1000, 1000, 1]) + _blocks("b", [2000, 2000]))
     (ratio,) = _compared(samples).ratios
-    assert (ratio.blocks, ratio.value) == (2, pytest.approx(2))
+    assert (ratio.pairs, ratio.value) == (2, pytest.approx(2))
 
 
 def test_one_pair_has_a_ratio_and_no_interval(table: Table) -> None:
@@ -136,7 +136,7 @@ def test_survivors_of_many_failures_are_not_compared_on_either_side(
 
 def test_five_failures_in_a_hundred_do_not_hinder_a_comparison(table: Table) -> None:
     found = _compared(table(_with_failures("a", 5) + _with_failures("b", 5)))
-    assert (found.refusals, found.ratios[0].blocks) == ((), 5)
+    assert (found.refusals, found.ratios[0].pairs) == ((), 5)
 
 
 def test_failed_warmups_do_not_hinder_a_comparison(table: Table) -> None:
