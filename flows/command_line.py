@@ -18,6 +18,10 @@ from configs.datasets import CloudTrailCopied
 from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
+from flows.athena_commands import athena_app
+from flows.compare_commands import compare
+from flows.example_commands import example
+from flows.history_commands import history
 from flows.interruption import end_by_signals, told_when_interrupted
 from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
 from flows.report_commands import ResultsOption, print_report, report
@@ -41,6 +45,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(lab_app, name="lab")
+app.add_typer(athena_app, name="athena")
 
 SuiteArgument = Annotated[str, typer.Argument(help="A suite that ships, such as lab, or a YAML file.")]
 LogsOption = Annotated[
@@ -187,6 +192,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 
 app.command()(report)
+app.command()(history)
+app.command()(compare)
+app.command()(example)
 
 
 @told_when_interrupted(None)

@@ -18,15 +18,38 @@ RunOption = Annotated[str | None, typer.Option("--run", help="A run's id; the ne
 AgainstOption = Annotated[
     str | None, typer.Option("--against", help="Set the run beside these instead: published.")
 ]
+HtmlOption = Annotated[
+    str | None,
+    typer.Option("--html", help="Write it as one HTML file instead, with the nights of its schedule."),
+]
+ScheduleOption = Annotated[
+    str | None,
+    typer.Option("--schedule", help="With --html: whose newest run and nights; else those of the run."),
+]
+NightsOption = Annotated[
+    int, typer.Option("--nights", help="With --html: how many nights to show.", min=2, max=3660)
+]
 _AGAINST: Final = ("published",)
 """What a run can be set beside."""
+_NIGHTS: Final = 120
 
 
-def report(
-    results: ResultsOption = "results", run_id: RunOption = None, against: AgainstOption = None
+def report(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    results: ResultsOption = "results",
+    run_id: RunOption = None,
+    against: AgainstOption = None,
+    html: HtmlOption = None,
+    schedule: ScheduleOption = None,
+    nights: NightsOption = _NIGHTS,
 ) -> None:
-    """Print the report of a run, or set it beside the published results."""
-    if against is None:
+    """Print the report of a run, write it as a page, or set the run beside the published results."""
+    if html is None and (schedule is not None or nights != _NIGHTS):
+        raise UserError("--schedule and --nights choose what a page shows: give --html FILE too")
+    if html is not None and against is not None:
+        raise UserError("--html and --against: give one of them; a page does not set a run beside others")
+    if html is not None:
+        _write_page(results, run_id, html, schedule, nights)
+    elif against is None:
         print_report(results, run_id, PatientConsole())
     elif against in _AGAINST:
         _print_against_published(results, run_id, PatientConsole())
@@ -48,6 +71,15 @@ def print_report(results: str, run_id: str | None, console: "Console") -> bool:
     return shown.record is not None and bool(shown.record.failed_cells)
 
 
+def _write_page(results: str, run_id: str | None, path: str, schedule: str | None, nights: int) -> None:
+    from tasks.reports.page import check_path, make_page, write_page  # noqa: PLC0415 - as above
+    from tasks.results.store import open_store  # noqa: PLC0415 - as above
+
+    check_path(path)  # before half a minute of reading and drawing
+    told = write_page(make_page(open_store(results), run_id, schedule, nights), path)
+    PatientConsole().print(told, soft_wrap=True, markup=False, highlight=False)
+
+
 def _print_against_published(results: str, run_id: str | None, console: "Console") -> None:
     from tasks.reports.published_document import published_document  # noqa: PLC0415 - as above
     from tasks.reports.terminal import render_document  # noqa: PLC0415 - as above
@@ -58,8 +90,11 @@ def _print_against_published(results: str, run_id: str | None, console: "Console
 
 def _stored_report(results: str, run_id: str | None) -> "tuple[StoredRun, Report]":
     from tasks.reports.view import REPORT_COLUMNS, build_report  # noqa: PLC0415 - as above
+    from tasks.results.costs import read_costs  # noqa: PLC0415 - as above
     from tasks.results.reader import read_run  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
-    stored = read_run(open_store(results), run_id)
-    return stored, build_report(stored.record, stored.run_id, stored.samples(REPORT_COLUMNS))
+    store = open_store(results)
+    stored = read_run(store, run_id)
+    costs = read_costs(store, stored.run_id, stored.dt)
+    return stored, build_report(stored.record, stored.run_id, stored.samples(REPORT_COLUMNS), costs)

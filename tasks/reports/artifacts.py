@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tasks.reports.document import Document
-    from tasks.reports.pictures import Picture
+    from tasks.reports.drawing import Picture
     from tasks.reports.view import Report
 
 MOST_BYTES: Final = 1_000_000
 """Of the summary. A page of the UI shows all of it at once, and the server keeps it with each run."""
-_FIRST_TO_GO: Final = ("blocks", "stages", "distribution")
+_FIRST_TO_GO: Final = ("blocks", "percentiles", "stages", "distribution")
 """Kinds of pictures: what is given up where a summary would be too large, the first one first."""
 
 

@@ -24,6 +24,8 @@ class Table:
     """For the HTML page alone: a terminal shows what is looked at first."""
     links: tuple[str, ...] = ()
     """For the HTML page: the anchor that each row's name leads to; empty where none does."""
+    heat: bool = False
+    """For the HTML page: its figures are ratios to the best, shaded by how far off they are."""
 
 
 @dataclass(frozen=True, slots=True)

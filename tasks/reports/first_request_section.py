@@ -1,34 +1,21 @@
 """The first request of a fresh client beside the steady state of the same configuration and data."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tasks.reports import wording
 from tasks.reports.document import Section, Table
-from tasks.stats.ratios import ratio_by_block
 
 if TYPE_CHECKING:
     from tasks.reports.view import Report
-    from tasks.stats.series import Series
-    from tasks.stats.summary_types import Distribution
-
-_SAME: Final = ("workload.dataset", "workload.read_mode")
-"""What both workloads must have been asked alike."""
+    from tasks.stats.ratios import FirstRequest
 
 
 def first_request_section(report: "Report") -> Section:
     """A row for each pair of a first and a steady read; no table where the run has no such pair."""
-    steady = [one for one in report.series if one.operation == "read" and one.n]
-    pairs = [
-        (first, usual)
-        for first in report.series
-        if first.operation == "first_read" and first.n
-        for usual in steady
-        if _belong_together(report, first, usual)
-    ]
     table = Table(
         "One read: by a fresh client, and in the steady state, p50 in ms",
         ("Configuration", "workloads", "first", "steady", "ratio of p50, paired by block"),
-        tuple(row for pair in pairs if (row := _row(report, *pair))),
+        tuple(_row(report, one) for one in report.comparison.first_requests),
         frozenset({1, 4}),
     )
     return Section(
@@ -38,35 +25,23 @@ def first_request_section(report: "Report") -> Section:
     )
 
 
-def _belong_together(report: "Report", first: "Series", usual: "Series") -> bool:
-    """The same configuration and data, one read at a time."""
-    mine = report.parameters(first.config_id, first.workload_id)
-    other = report.parameters(usual.config_id, usual.workload_id)
+def _row(report: "Report", one: "FirstRequest") -> tuple[str, ...]:
+    config_id = one.ratio.config_id
     return (
-        first.config_id == usual.config_id
-        and all(name in mine and mine[name] == other.get(name) for name in _SAME)
-        and other.get("workload.concurrency") == "1"
+        config_id,
+        f"{one.workload_id}, {one.steady_workload_id}",
+        _p50(report, config_id, one.workload_id, "first_read"),
+        _p50(report, config_id, one.steady_workload_id, "read"),
+        wording.comparison(one.ratio),
     )
 
 
-def _row(report: "Report", first: "Series", usual: "Series") -> tuple[str, ...]:
-    ratio = ratio_by_block(first, usual)
-    figures = [_figures(report, one) for one in (first, usual)]
-    if ratio is None or None in figures:
-        return ()
-    return (
-        first.config_id,
-        f"{first.workload_id}, {usual.workload_id}",
-        *(wording.quantile(each.p50) for each in figures if each),
-        wording.comparison(ratio),
-    )
-
-
-def _figures(report: "Report", one: "Series") -> "Distribution | None":
-    key = (one.config_id, one.workload_id, one.operation, "total_ns")
+def _p50(report: "Report", config_id: str, workload_id: str, operation: str) -> str:
+    key = (config_id, workload_id, operation, "total_ns")
     found = (
-        summary.distribution
+        wording.quantile(summary.distribution.p50)
         for summary in report.summaries
         if (summary.config_id, summary.workload_id, summary.operation, summary.stage) == key
+        and summary.distribution
     )
-    return next(found, None)
+    return next(found, wording.NONE)

@@ -1,30 +1,64 @@
 # ruff: noqa: A005 - the report's format is its name; nothing here imports the standard library's html
 """The report as one HTML file that needs nothing else: no script, no network, pictures inside.
 
-It draws the same document as the terminal, and adds pictures and how it was measured. Jinja2 escapes all
-text; the SVG of matplotlib, which escapes its own, is the only thing that goes in as it is.
+It draws the same document as the terminal, and adds an overview, pictures, the nights before, and how it was
+measured. Jinja2 escapes all text; the SVG of matplotlib, which escapes its own, is the only thing that goes
+in as it is.
 """
 
-from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from tasks.reports.pictures import Picture, all_pictures
-from tasks.reports.run_sections import document
-from tasks.reports.view import Report
+from tasks.reports.page_sections import page_document, page_pictures
+from tasks.reports.pictures import all_pictures
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasks.reports.drawing import Picture
+    from tasks.reports.history_view import HistoryView
+    from tasks.reports.view import Report
+
+_MUCH_SLOWER: Final = 2.0
+"""From so many times the best on a configuration is shaded darker."""
 
 
-def render_html(report: Report, drawn: Mapping[str, Sequence[Picture]] | None = None) -> str:
-    """The whole page; the same report gives the same text.
+def render_html(
+    report: "Report",
+    drawn: "Mapping[str, Sequence[Picture]] | None" = None,
+    history: "HistoryView | None" = None,
+) -> str:
+    """The whole page; the same report and history give the same text.
 
     Args:
         report: of a run.
-        drawn: its pictures, where they have been drawn already.
+        drawn: the pictures of its workloads, where they have been drawn already.
+        history: the nights of the run's schedule; None leaves them out.
     """
-    pictures = all_pictures(report) if drawn is None else drawn
-    return _template().render(document=document(report), pictures=pictures)
+    shown = page_document(report, history)
+    of_workloads = all_pictures(report) if drawn is None else drawn
+    return _template().render(document=shown, pictures=page_pictures(report, shown, of_workloads, history))
+
+
+def heat(cell: str) -> str:
+    """How a cell of ratios to the best is shaded: the class of its colour; its words say the same.
+
+    Args:
+        cell: `best`, a ratio with what it says, such as `1.34, slower`, or words.
+    """
+    if cell == "best":
+        return cell
+    ratio, _, verdict = cell.partition(", ")
+    try:
+        value = float(ratio.replace(",", ""))
+    except ValueError:
+        return "none"
+    if verdict != "slower":
+        return "even"
+    return "slow" if value < _MUCH_SLOWER else "slowest"
 
 
 @lru_cache(maxsize=1)
@@ -36,4 +70,5 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["heat"] = heat
     return environment.get_template("report.html.j2")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tasks.reports.document import Section, Table
-    from tasks.reports.pictures import Picture
+    from tasks.reports.drawing import Picture
 
 _READ_AS_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~#!&])")
 _MOST_COLUMNS: Final = 6

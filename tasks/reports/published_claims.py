@@ -4,22 +4,55 @@ from typing import TYPE_CHECKING
 
 from tasks.reports import wording
 from tasks.reports.document import Table
+from tasks.stats.pairs import corrected
 from tasks.stats.published import figures, reference
 from tasks.stats.ratios import ratio_by_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tasks.reports.counterparts import Pair
     from tasks.reports.view import Report
     from tasks.stats.published import Figure, Source
     from tasks.stats.series import Series
+    from tasks.stats.summary_types import Ratio
+
+_Sides = tuple[str, str, str]
+"""The cells of a ratio and its stage."""
 
 
-def claims_table(report: "Report", source: "Source", found: "Sequence[Pair]", *, lab: bool) -> Table:
+def claimed_ratios(report: "Report", found: "Sequence[Pair]") -> "dict[_Sides, Ratio]":
+    """Ours of p50 paired by block for every published ratio, their verdicts corrected for all of them.
+
+    Args:
+        report: of the run.
+        found: its counterparts, of all sources that are shown together.
+    """
+    ratios = {}
+    for source in reference().sources.values():
+        for above, below in _published(source):
+            for mine, other in _ours(found, above, below):
+                if ratio := _by_block(report, mine, other):
+                    ratios[_sides(mine, other)] = ratio
+    return dict(zip(ratios, corrected(list(ratios.values())), strict=True))
+
+
+def _sides(mine: "Pair", other: "Pair") -> _Sides:
+    return mine.cell.cell_id, other.cell.cell_id, mine.figure.stage
+
+
+def claims_table(
+    source: "Source", found: "Sequence[Pair]", ratios: "Mapping[_Sides, Ratio]", *, lab: bool
+) -> Table:
     """A row for each published ratio whose two sides both have a counterpart in the same workload.
 
     Ours is of the same statistic. Beside it stands the ratio of p50 paired by block, which has an interval.
+
+    Args:
+        source: who published.
+        found: the counterparts of the source's figures.
+        ratios: what `claimed_ratios` found.
+        lab: whether the run was in the local lab, where nothing of ours is comparable.
     """
     rows = []
     for above, below in _published(source):
@@ -31,7 +64,7 @@ def claims_table(report: "Report", source: "Source", found: "Sequence[Pair]", *,
                     above.statistic,
                     wording.three_digits(above.value_ns / below.value_ns),
                     wording.NONE if lab else _same_statistic(mine, other),
-                    wording.NONE if lab else _by_block(report, mine, other),
+                    wording.NONE if lab else _said(ratios, mine, other),
                     f"{mine.cell.config_id} by {other.cell.config_id}, {mine.cell.workload_id}",
                 )
             )
@@ -89,14 +122,16 @@ def _unlike_commands(mine: "Pair", other: "Pair") -> str:
     return f", of unlike commands ({mine.command}, {other.command})"
 
 
-def _by_block(report: "Report", mine: "Pair", other: "Pair") -> str:
+def _said(ratios: "Mapping[_Sides, Ratio]", mine: "Pair", other: "Pair") -> str:
+    ratio = ratios.get(_sides(mine, other))
+    return wording.NONE if ratio is None else wording.comparison(ratio) + _unlike_commands(mine, other)
+
+
+def _by_block(report: "Report", mine: "Pair", other: "Pair") -> "Ratio | None":
     above, below = _series(report, mine), _series(report, other)
     if mine.why_no_time or other.why_no_time or above is None or below is None:
-        return wording.NONE
-    ratio = ratio_by_block(above, below, mine.figure.stage)
-    if ratio is None:
-        return wording.NONE
-    return wording.comparison(ratio) + _unlike_commands(mine, other)
+        return None
+    return ratio_by_block(above, below, mine.figure.stage)
 
 
 def _series(report: "Report", pair: "Pair") -> "Series | None":

@@ -7,14 +7,15 @@ from configs.errors import UserError
 from tasks.reports import wording
 from tasks.reports.counterparts import Pair, pairs
 from tasks.reports.document import Document, Section, Table
-from tasks.reports.published_claims import claims_table
+from tasks.reports.published_claims import claimed_ratios, claims_table
 from tasks.stats.published import numbers, reference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from configs.run_record import RunRecord
     from tasks.reports.view import Report
+    from tasks.stats.summary_types import Ratio
 
 _LAB: Final = (
     "LOCAL LAB: these numbers are not comparable with the published ones, which are of Amazon S3: a server "
@@ -40,22 +41,25 @@ def published_document(report: "Report") -> Document:
         )
     found = pairs(report, record)
     sources = [source for source in reference().sources if any(one.figure.source == source for one in found)]
+    ratios = {} if record.lab else claimed_ratios(report, found)
     return Document(
         title=f"Run {wording.printable(report.run_id)} beside the published results",
         alerts=(*([_LAB] if record.lab else []), *([] if found else [_NOTHING])),
         facts=(("Suite", record.suite), ("Night", record.dt)),
         sections=(
             *(
-                _source_section(report, record, source, [one for one in found if one.figure.source == source])
+                _source_section(source, [one for one in found if one.figure.source == source], ratios, record)
                 for source in sources
             ),
-            _counted(found),
+            _counted(found, wording.corrected_for(sum(one.p_value is not None for one in ratios.values()))),
         ),
         method=(),
     )
 
 
-def _source_section(report: "Report", record: "RunRecord", source: str, found: "Sequence[Pair]") -> Section:
+def _source_section(
+    source: str, found: "Sequence[Pair]", ratios: "Mapping[tuple[str, str, str], Ratio]", record: "RunRecord"
+) -> Section:
     about = reference().sources[source]
     return Section(
         heading=f"{about.experiment} {source}, published {about.published}",
@@ -63,7 +67,7 @@ def _source_section(report: "Report", record: "RunRecord", source: str, found: "
         tables=tuple(
             table
             for table in (
-                claims_table(report, about, found, lab=record.lab),
+                claims_table(about, found, ratios, lab=record.lab),
                 _values_table(found, lab=record.lab),
                 _conditions_table(found),
             )
@@ -155,8 +159,8 @@ def _conditions_table(found: "Sequence[Pair]") -> Table:
     )
 
 
-def _counted(found: "Sequence[Pair]") -> Section:
-    """How many of the published numbers have a counterpart in the run."""
+def _counted(found: "Sequence[Pair]", corrected: tuple[str, ...]) -> Section:
+    """How many of the published numbers have a counterpart; and what the verdicts above are corrected for."""
     published = Counter(number.source for number in numbers())
     figures = {one.figure for one in found}
     met = Counter(dict.fromkeys(published, 0))
@@ -170,6 +174,7 @@ def _counted(found: "Sequence[Pair]") -> Section:
     rows.append(("all", f"{total:,}", f"{with_ours:,}", f"{total - with_ours:,}"))
     return Section(
         "Published numbers",
+        sentences=corrected,
         tables=(
             Table(
                 "How many of them this run has a counterpart of",

@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Final
 
 from tasks.reports import wording
+from tasks.reports.concurrency_section import concurrency_section
 from tasks.reports.document import WENT_WRONG, Document, Section, Table
 from tasks.reports.first_request_section import first_request_section
 from tasks.reports.known_answers import known_answers_section
+from tasks.reports.price_section import price_section
 from tasks.reports.proof_section import proof_section, settings_section
 from tasks.reports.summary_section import summary_section
 from tasks.reports.sync_lag_section import sync_lag_section
@@ -30,7 +32,6 @@ _SIGNS: Final = (
     "≥ x: the true quantile lies above x with 97.5 % confidence; how far, so small a sample cannot say.",
     "(x): the sample's own quantile; the sample is too small for any bound.",
     "ratio: below 1 is faster; geometric mean of ratios of p50, paired by block, with a 95 % t interval.",
-    "Of twenty such intervals between configurations that are equal, one misses 1 by chance.",
     "A stage's p50 is of the operations in which it happened; first byte counts from the operation's start.",
     "A stage has a ratio where it happened in at least half of the operations of both configurations.",
 )
@@ -42,7 +43,7 @@ _INCOMPLETE: Final = (
 
 def document(report: "Report") -> Document:
     """The report as text, in the order in which it is read."""
-    record = report.record
+    record, priced = report.record, price_section(report)
     closing = [_wrong_section(report)]
     method = [Section("Rules", sentences=_RULES)]
     if record:
@@ -55,8 +56,11 @@ def document(report: "Report") -> Document:
         sections=(
             *_with_tables(summary_section(report), known_answers_section(report)),
             *(workload_section(report, workload_id) for workload_id in report.workload_ids),
-            *_with_tables(first_request_section(report), sync_lag_section(report)),
-            *([_signs_section()] if report.series else []),
+            *_with_tables(
+                concurrency_section(report), first_request_section(report), sync_lag_section(report)
+            ),
+            *([priced] if priced.sentences else []),
+            *([_signs_section(report)] if report.series else []),
             *_with_tables(*closing),
         ),
         method=tuple(method),
@@ -67,15 +71,16 @@ def _with_tables(*sections: Section) -> list[Section]:
     return [section for section in sections if section.tables]
 
 
-def _signs_section() -> Section:
-    return Section("How to read these tables", sentences=_SIGNS, anchor="signs")
+def _signs_section(report: "Report") -> Section:
+    sentences = (*_SIGNS, *wording.corrected_for(report.comparison.tested))
+    return Section("How to read these tables", sentences=sentences, anchor="signs")
 
 
 def _alerts(report: "Report") -> tuple[str, ...]:
     record = report.record
     if record is None:
         return (_INCOMPLETE,)
-    alerts = []
+    alerts = [wording.SYNTHETIC] if record.synthetic else []
     for outcome in ("failed", "skipped"):
         if cells := [cell.cell_id for cell in record.cells if cell.status == outcome]:
             told = f"{len(cells)} of {len(record.cells)}: {', '.join(cells)}"

@@ -1,13 +1,16 @@
 """What a report comes to, one row for each workload, and what of it could not be measured."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasks.kernel.samples import BESIDES
 from tasks.reports import wording
 from tasks.reports.document import WENT_WRONG, Section, Table, workload_anchor
+from tasks.reports.paths_section import who_wins
 
 if TYPE_CHECKING:
     from tasks.reports.view import Report
+
+_TWO: Final = 2
 
 
 def summary_section(report: "Report") -> Section:
@@ -34,7 +37,12 @@ def summary_section(report: "Report") -> Section:
             for workload_id in workload_ids
         ),
     )
-    return Section("Summary", tables=(table,), anchor="summary")
+    matrix = who_wins(report)
+    # Beside a single other configuration the first table has said it all.
+    is_new = len({one.config_id for one in report.series}) > _TWO
+    return Section(
+        "Summary", tables=(table, matrix) if is_new and matrix.rows else (table,), anchor="summary"
+    )
 
 
 def _row(report: "Report", workload_id: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tasks.reports.view import Report
     from tasks.stats.summary_types import Summary
 
+ANCHOR: Final = "sync-lag"
 _NEVER_SEEN: Final = "NotSeenInTime"
 _SENTENCES: Final = (
     "From the end of the write to the end of the first look that saw all of it.",
@@ -19,19 +20,24 @@ _SENTENCES: Final = (
 
 def sync_lag_section(report: "Report") -> Section:
     """The lags by size and by side; no table where none was measured."""
-    lags = [
-        summary
-        for summary in report.summaries
-        if summary.operation == "sync_lag" and summary.stage == "total_ns"
-    ]
-    lags.sort(key=lambda summary: (_asked(report, summary, "seen_by"), summary.size_bytes or 0))
+    lags = sync_lags(report)
     table = Table(
         "From a write to its being seen, ms",
         ("Configuration", "bytes", "seen by", "n", "min", "p50", "p90", "max", "interval", "never seen"),
         tuple(_row(report, summary) for summary in lags),
         frozenset({2}),
     )
-    return Section("Sync lag", sentences=_SENTENCES, tables=(table,) if lags else (), anchor="sync-lag")
+    return Section("Sync lag", sentences=_SENTENCES, tables=(table,) if lags else (), anchor=ANCHOR)
+
+
+def sync_lags(report: "Report") -> "list[Summary]":
+    """The lags that were measured, by side and size."""
+    lags = [
+        summary
+        for summary in report.summaries
+        if summary.operation == "sync_lag" and summary.stage == "total_ns"
+    ]
+    return sorted(lags, key=lambda summary: (asked(report, summary, "seen_by"), summary.size_bytes or 0))
 
 
 def _row(report: "Report", summary: "Summary") -> tuple[str, ...]:
@@ -45,19 +51,20 @@ def _row(report: "Report", summary: "Summary") -> tuple[str, ...]:
             wording.quantile(figures.p90),
             wording.milliseconds(figures.max_ns),
         )
-    interval_ms = _asked(report, summary, "poll_interval_ms")
-    size_bytes = f"{summary.size_bytes or _asked(report, summary, 'size')}"
+    interval_ms = asked(report, summary, "poll_interval_ms")
+    size_bytes = f"{summary.size_bytes or asked(report, summary, 'size')}"
     return (
         summary.config_id,
         f"{int(size_bytes):,}" if size_bytes.isdigit() else wording.NONE,
-        _asked(report, summary, "seen_by"),
+        asked(report, summary, "seen_by"),
         *shown,
         wording.three_digits(float(interval_ms)) if interval_ms != wording.NONE else wording.NONE,
         f"{_never_seen(report, summary):,}",
     )
 
 
-def _asked(report: "Report", summary: "Summary", name: str) -> str:
+def asked(report: "Report", summary: "Summary", name: str) -> str:
+    """What the suite asked of a lag, by the name of the parameter; `–` where that is not known."""
     parameters = report.parameters(summary.config_id, summary.workload_id)
     return parameters.get(f"workload.{name}", wording.NONE)
 

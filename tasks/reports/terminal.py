@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasks.reports.document import Document, Section, Table
     from tasks.reports.view import Report
 
-_ALERT_STYLES: Final = {"LOCAL": "bold yellow", "SKIPPED": "yellow"}
+_ALERT_STYLES: Final = {"LOCAL": "bold yellow", "SKIPPED": "yellow", "SYNTHETIC": "bold magenta"}
 _LEAST_WORDS: Final = 8
 """Columns that words are folded into at the least."""
 _BETWEEN_COLUMNS: Final = 2
@@ -57,7 +57,7 @@ def render_document(shown: "Document", console: "Console") -> None:
 
 
 def _print_alert(alert: str, console: "Console") -> None:
-    style = _ALERT_STYLES.get(alert.split(maxsplit=1)[0], "bold red")
+    style = _ALERT_STYLES.get(alert.split(maxsplit=1)[0].rstrip(":"), "bold red")
     console.print(Text(f"! {alert}", style=style, overflow="fold"))
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from configs.run_record import RunRecord
+    from tasks.stats.cell_cost import CellCost
     from tasks.stats.summary_types import Summary
 
 REPORT_COLUMNS: Final = tuple(dict.fromkeys((*SERIES_COLUMNS, *FAILURE_COLUMNS)))
@@ -43,6 +44,8 @@ class Report:
     agreements: tuple[Agreement, ...]
     failures: tuple[FailureKind, ...]
     cell_failures: tuple[CellFailure, ...]
+    costs: "tuple[CellCost, ...]" = ()
+    """What its cells cost; none of a run from before that was stored, or that is incomplete."""
 
     @property
     def workload_ids(self) -> tuple[str, ...]:
@@ -56,7 +59,9 @@ class Report:
         return next((cell.parameters for cell in found), {})
 
 
-def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -> Report:
+def build_report(
+    record: "RunRecord | None", run_id: str, samples: "pa.Table", costs: "tuple[CellCost, ...]" = ()
+) -> Report:
     """Compute a report from a run's record, None where it has none, and its samples.
 
     The baseline is the record's. Without a record it is the first configuration with a successful
@@ -66,6 +71,7 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         record: what the run says of itself.
         run_id: the run's id.
         samples: its samples, the columns `REPORT_COLUMNS` at least; text may be dictionary-encoded.
+        costs: what its cells cost.
     """
     series = _in_suite_order(split(samples, _crews(record), crews_known=record is not None), record)
     unmeasured = _cell_failures(record, samples)
@@ -78,13 +84,21 @@ def build_report(record: "RunRecord | None", run_id: str, samples: "pa.Table") -
         baseline_id=baseline_id,
         series=series,
         summaries=tuple(summary for one in series for summary in summaries_of(one)),
-        comparison=compare(series, baseline_id, failed_cells, statuses)
+        comparison=compare(series, baseline_id, failed_cells, statuses, asked_of_cells(record))
         if baseline_id
         else Comparison((), (), {}),
         agreements=agreements(samples, statuses),
         failures=tuple(failure_kinds(samples)),
         cell_failures=unmeasured,
+        costs=costs,
     )
+
+
+def asked_of_cells(record: "RunRecord | None") -> "dict[tuple[str, str], Mapping[str, str]] | None":
+    """What the suite asked of every cell, by workload and configuration; None where no record tells it."""
+    if record is None:
+        return None
+    return {(cell.workload_id, cell.config_id): cell.parameters for cell in record.cells}
 
 
 def _crews(record: "RunRecord | None") -> dict[tuple[str, str], Crew]:

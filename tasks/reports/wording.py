@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from tasks.stats.summary_types import Quantile, Ratio
 
 NONE: Final = "–"
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP: Final = 1024
+SYNTHETIC: Final = "SYNTHETIC: nobody measured this. All numbers are made up, for demonstrations and tests."
+"""The first alert of every document about runs of an example store."""
 STAGE_NAMES: Final = {stage: stage.removesuffix("_ns") for stage in STAGES} | {
     "tls_ns": "TLS",
     "ttfb_ns": "first byte",
@@ -100,11 +104,37 @@ def share_of_quantiles(part: "Quantile", whole: "Quantile") -> str:
 
 def comparison(ratio: "Ratio") -> str:
     """A ratio with its 95 % interval and what it says: `0.0833 (0.0812 to 0.0853), faster`."""
+    return f"{ratio_interval(ratio)}, {ratio.verdict}"
+
+
+def ratio_interval(ratio: "Ratio") -> str:
+    """A ratio with its 95 % interval: `0.0833 (0.0812 to 0.0853)`.
+
+    Where the robust estimate is far from it, that too: `1.31 (1.12 to 1.53; robust 1.09)`.
+    """
     if ratio.low is None or ratio.high is None:
-        interval = "an interval needs 2 blocks"
+        interval = f"an interval needs 2 {ratio.unit}s"
     else:
         interval = f"{three_digits(ratio.low)} to {three_digits(ratio.high)}"
-    return f"{three_digits(ratio.value)} ({interval}), {ratio.verdict}"
+    robust = "" if ratio.robust_apart is None else f"; robust {three_digits(ratio.robust_apart)}"
+    return f"{three_digits(ratio.value)} ({interval}{robust})"
+
+
+def winner(ratio: "Ratio") -> str:
+    """The verdict with the name of the faster one: `boto3 faster`, `no difference seen`, `undecided`."""
+    faster_id = {"faster": ratio.config_id, "slower": ratio.baseline_id}.get(ratio.verdict)
+    return ratio.verdict if faster_id is None else f"{faster_id} faster"
+
+
+def corrected_for(tested: int) -> tuple[str, ...]:
+    """Once for a document: how many comparisons its verdicts are corrected for; nothing for a single one."""
+    if tested < 2:  # noqa: PLR2004 - nothing to correct
+        return ()
+    told = (
+        f"Verdicts are corrected for the {tested:,} comparisons that are shown together (Benjamini and "
+        "Hochberg, 5 %): an interval may leave out 1 and still be no difference seen."
+    )
+    return (told,)
 
 
 def share(part: float, whole: float) -> str:
@@ -122,6 +152,19 @@ def counts(files: int | None, records: int | None, size_bytes: int | None, *, of
     parts = ((files, of), (records, "record"), (size_bytes, "byte"))
     known = [f"{value:,} {noun}{'' if value == 1 else 's'}" for value, noun in parts if value is not None]
     return ", ".join(known) or "no counts"
+
+
+def usd(amount: float | None) -> str:
+    """US dollars with three significant digits, without the unit: `0.000412`, `not known`."""
+    return "not known" if amount is None else three_digits(amount)
+
+
+def size(size_bytes: int) -> str:
+    """A size by powers of 1,024: `14 B`, `64.0 KiB`, `2.5 GiB`."""
+    value, unit = float(size_bytes), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
 def printable(text: str) -> str:

@@ -10,9 +10,12 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+import change_figures  # noqa: F401 - registers its figures
+import coverage_figures  # noqa: F401 - registers its figures
 import flow_figures  # noqa: F401 - registers its figures
 import harness_figures  # noqa: F401 - registers its figures
 import run_figures  # noqa: F401 - registers its figures
+import store_figures  # noqa: F401 - registers its figures
 from figures import FIGURES, Figure
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from tasks.reports import wording
+from tasks.reports.document import Table
 from tasks.reports.html import render_html
 from tasks.reports.pictures import pictures, thinned
 from tasks.reports.run_sections import document
@@ -22,13 +24,15 @@ _VOID = {"meta", "br", "link", "img", "hr"}
 
 
 class _Page(HTMLParser):
-    """Reads a page into its tables and attributes, and checks that every element is closed."""
+    """Reads a page into its tables, pictures and attributes, and checks that every element is closed."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.rows: list[list[str]] = []
+        self.sections: list[tuple[int, int]] = []
+        """Of each section: its tables, and its pictures without one of their own."""
         self.text = ""
         self.feed(page)
         self.close()
@@ -38,6 +42,12 @@ class _Page(HTMLParser):
         self.attributes += [(tag, name, value or "") for name, value in attrs]
         if tag not in _VOID:
             self.open.append(tag)
+        if tag == "section":
+            self.sections.append((0, 0))
+        if tag == "table":
+            self.sections[-1] = (self.sections[-1][0] + 1, self.sections[-1][1])
+        if ("role", "img") in attrs and "aria-details" not in dict(attrs):
+            self.sections[-1] = (self.sections[-1][0], self.sections[-1][1] + 1)
         if tag == "tr":
             self.rows.append([])
         if tag in {"td", "th"}:
@@ -118,17 +128,61 @@ def test_the_same_run_gives_the_same_bytes(run: "Run") -> None:
 
 def test_every_picture_is_described_and_its_ids_are_its_own(run: "Run") -> None:
     page = render_html(_report(run))
-    described = re.findall(r'<div role="img" aria-label="([^"]{40,})"><svg', page)
-    assert len(described) == page.count("<svg") == 3 * 2 + 1
+    described = re.findall(r'<div role="img" aria-label="([^"]{40,})"[^>]*><svg', page)
+    assert len(described) == page.count("<svg") == 3 * 3 + 1
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
-    for reference in re.findall(r'(?:url\(#|href="#)([^)"]+)', page):
+    for reference in re.findall(r'(?:url\(#|href="#|aria-details="|labelledby=")([^)"]+)', page):
         assert reference in ids
+
+
+def test_every_picture_has_a_table_of_its_figures(run: "Run") -> None:
+    page = _Page(render_html(_report(run)))
+    told = [value for _, name, value in page.attributes if name == "aria-details"]
+    assert len(told) == 3 * 3  # that of stages stands in the section's own tables
+    assert all(("details", "id", one) in page.attributes for one in told)
+    assert sum(alone for _, alone in page.sections) == 1
+    assert all(tables for tables, alone in page.sections if alone)
+
+
+def test_the_tables_of_pictures_have_the_figures_of_the_samples(run: "Run") -> None:
+    drawn = {picture.kind: picture for picture in pictures(_report(run), "read_64k")}
+    times = sorted(
+        int(str(row["total_ns"]))
+        for row in run.rows
+        if (row["config_id"], row["workload_id"]) == ("mount_rclone", "read_64k") and not row["warmup"]
+    )
+    figures = {kind: dict(_by_name(picture.table)) for kind, picture in drawn.items()}
+    mine = figures["distribution"]["mount_rclone"]
+    assert mine[0] == wording.milliseconds(times[0])
+    assert mine[3] == wording.milliseconds(times[49])
+    assert mine[-1] == wording.milliseconds(times[-1])
+    assert figures["percentiles"]["mount_rclone"][1].startswith(f"{wording.milliseconds(times[49])} (")
+    assert figures["percentiles"]["mount_rclone"][4].startswith("≥ "), "100 samples have no p99"
+    assert len(figures["blocks"]["mount_rclone"]) == 5
+
+
+def _by_name(table: Table | None) -> list[tuple[str, tuple[str, ...]]]:
+    assert table is not None
+    return [(row[0], row[1:]) for row in table.rows]
+
+
+def test_a_quantile_that_the_sample_does_not_support_is_drawn_as_an_open_bound(run: "Run") -> None:
+    run.rows = [row for row in run.rows if row["config_id"] == "mount_rclone"]
+    (few,) = [one for one in pictures(_report(run), "read_64k") if one.kind == "percentiles"]
+    run.rows = run.operations("mount_rclone", "read_64k", "read", run.many(10, 4000))
+    (many,) = [one for one in pictures(_report(run), "read_64k") if one.kind == "percentiles"]
+    assert len(_inside_white(few.svg)) == 1, "p99 of 100"
+    assert _inside_white(many.svg) == []
+
+
+def _inside_white(svg: str) -> list[str]:
+    return re.findall(r'<use [^>]*style="fill:#ffffff;stroke:#0072b2', svg)
 
 
 def test_every_picture_is_well_formed_with_its_text_as_text(run: "Run") -> None:
     drawn = pictures(_report(run), "scan_staged")
-    assert len(drawn) == 3
+    assert len(drawn) == 4
     for picture in drawn:
         text = "".join(ET.fromstring(picture.svg).itertext())  # noqa: S314 - drawn by ourselves
         assert "boto3_standard" in text

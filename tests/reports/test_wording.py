@@ -1,3 +1,4 @@
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -61,6 +62,31 @@ def test_a_comparison_gives_ratio_interval_and_verdict(
     value: float, low: float | None, high: float | None, text: str
 ) -> None:
     assert wording.comparison(Ratio("b", "a", "w", "total_ns", value, low, high, 5)) == text
+
+
+def test_a_robust_estimate_is_told_where_it_is_far_from_the_ratio_alone() -> None:
+    ratio = Ratio("b", "a", "w", "total_ns", 1.3, 1.1, 1.5, 30, robust=1.29)
+    assert wording.comparison(ratio) == "1.30 (1.10 to 1.50), slower"
+    assert wording.comparison(replace(ratio, robust=1.02)) == "1.30 (1.10 to 1.50; robust 1.02), slower"
+
+
+def test_a_verdict_that_does_not_survive_the_correction_is_no_difference_and_has_no_winner() -> None:
+    ratio = Ratio("b", "a", "w", "total_ns", 1.3, 1.1, 1.5, 30, p_value=0.01, corrected_p=0.05)
+    assert (wording.comparison(ratio), wording.winner(ratio)) == ("1.30 (1.10 to 1.50), slower", "a faster")
+    by_chance = replace(ratio, corrected_p=0.051)
+    assert wording.comparison(by_chance) == "1.30 (1.10 to 1.50), no difference seen"
+    assert wording.winner(by_chance) == "no difference seen"
+
+
+def test_an_interval_of_nights_needs_two_of_them() -> None:
+    night = Ratio("b", "a", "w", "total_ns", 1.3, None, None, 1, unit="night")
+    assert wording.comparison(night) == "1.30 (an interval needs 2 nights), undecided"
+    assert wording.winner(night) == "undecided"
+
+
+def test_a_single_comparison_is_not_corrected() -> None:
+    assert wording.corrected_for(1) == ()
+    assert wording.corrected_for(1200)[0].startswith("Verdicts are corrected for the 1,200 comparisons")
 
 
 @pytest.mark.parametrize(
