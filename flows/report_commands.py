@@ -60,7 +60,7 @@ def report(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def print_report(results: str, run_id: str | None, console: "Console") -> bool:
     """Print a stored run's report, and say whether a cell failed."""
     from tasks.reports.terminal import render  # noqa: PLC0415 - numpy and scipy load slowly
-    from tasks.results.schema import SAMPLES_FOLDER  # noqa: PLC0415 - as above
+    from tasks.results.names import SAMPLES_FOLDER  # noqa: PLC0415 - as above
 
     stored, shown = _stored_report(results, run_id)
     render(shown, console)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tasks.reports import wording
 from tasks.reports.markdown import alert_md, section_md, text_md
 from tasks.reports.run_sections import document
-from tasks.results.schema import SAMPLES_FOLDER
+from tasks.results.names import SAMPLES_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -29,21 +29,16 @@ from scipy.stats import norm, t
 from configs.base import IDENTIFIER_PATTERN
 from configs.errors import UserError
 from configs.targets import BUCKET_NAME_PATTERN
-from tasks.results.schema import (
-    CHANGES,
+from tasks.results.names import (
     CHANGES_FOLDER,
-    COSTS,
     COSTS_FOLDER,
     MONTHLY_FOLDER,
-    NIGHTLY,
     NIGHTLY_FOLDER,
-    RUNS,
     RUNS_FOLDER,
-    SAMPLES,
     SAMPLES_FOLDER,
-    SAMPLES_MONTHLY,
     SAMPLES_NAME,
 )
+from tasks.results.schema import CHANGES, COSTS, NIGHTLY, RUNS, SAMPLES, SAMPLES_MONTHLY
 from tasks.results.store import Store
 
 DATABASE: Final = "s3bench"

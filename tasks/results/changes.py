@@ -13,8 +13,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from configs.errors import UserError
+from tasks.results.names import CHANGES_FOLDER, changes_name
 from tasks.results.reader import table_of
-from tasks.results.schema import CHANGES, CHANGES_FOLDER, changes_name
+from tasks.results.schema import CHANGES
 from tasks.results.store import Store
 from tasks.results.writer import encoded
 from tasks.stats.fast_rule import FAST_METHOD, FastRule

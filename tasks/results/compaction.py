@@ -33,15 +33,9 @@ from tasks.results.monthly import (
     sum_of_times,
     whole_contents,
 )
+from tasks.results.names import MONTHLY_FOLDER, SAMPLES_FOLDER, SAMPLES_NAME, monthly_name
 from tasks.results.reader import table_of
-from tasks.results.schema import (
-    MONTHLY_FOLDER,
-    SAMPLES,
-    SAMPLES_FOLDER,
-    SAMPLES_MONTHLY,
-    SAMPLES_NAME,
-    monthly_name,
-)
+from tasks.results.schema import SAMPLES, SAMPLES_MONTHLY
 from tasks.results.store import Store
 
 _NOT_OURS: Final = "is not one of our files: move it away, because every query over the folder reads it too"

@@ -7,8 +7,9 @@ from typing import Final
 import pyarrow as pa
 
 from configs.run_record import RunIdentity
+from tasks.results.names import COSTS_FOLDER, costs_name
 from tasks.results.reader import table_of
-from tasks.results.schema import COSTS, COSTS_FOLDER, costs_name
+from tasks.results.schema import COSTS
 from tasks.results.store import Store
 from tasks.results.writer import encoded
 from tasks.stats.cell_cost import CellCost

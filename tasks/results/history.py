@@ -21,9 +21,10 @@ from pydantic import ValidationError
 from configs.errors import UserError
 from configs.run_record import CellRecord, Environment, RunIdentity
 from tasks.results.marks import EnvironmentMark, NightEnvironment, environment_marks
+from tasks.results.names import NIGHTLY_FOLDER, nightly_name
 from tasks.results.reader import StoredRun, list_runs, table_of
 from tasks.results.redefinitions import COUNTS, Redefinition, redefinitions
-from tasks.results.schema import NIGHTLY, NIGHTLY_FOLDER, RUNS, nightly_name
+from tasks.results.schema import NIGHTLY, RUNS
 from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON
 from tasks.stats.nights import NightRun, NightState, counting

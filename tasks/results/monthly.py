@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from pydantic import NonNegativeInt, ValidationError
 
 from configs.base import Model
-from tasks.results.schema import SAMPLES_FOLDER, SAMPLES_MONTHLY
+from tasks.results.names import SAMPLES_FOLDER
+from tasks.results.schema import SAMPLES_MONTHLY
 from tasks.results.writer import parquet_writer
 
 CONTENTS_KEY: Final = b"s3bench.contents"

@@ -20,7 +20,8 @@ from pydantic import ValidationError
 
 from configs.errors import UserError
 from configs.run_record import RUN_ID_PATTERN, Environment, HarnessCost, RunRecord, Timing
-from tasks.results.schema import RUN_NAME, RUNS, RUNS_FOLDER, SAMPLES, SAMPLES_FOLDER, SAMPLES_NAME
+from tasks.results.names import RUN_NAME, RUNS_FOLDER, SAMPLES_FOLDER, SAMPLES_NAME
+from tasks.results.schema import RUNS, SAMPLES
 from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON, DATASETS_JSON
 

@@ -1,20 +1,17 @@
-"""The Parquet tables of a result store: their columns, and the names of their files.
+"""The Parquet tables of a result store: their columns.
 
 Athena, Trino, Spark and DuckDB read these files alike, so the types are the ones that all of them agree
 on: no unsigned integer, no timestamp finer than milliseconds (`started_us` is exact), no column of type
-null. The partition values `dt` and `config` stand in the path only, because readers quarrel when a file
-holds them too with another type; `config_id` repeats the one inside the file.
+null. The partition values `dt` and `config` stand in the path only (`names.py`), because readers quarrel
+when a file holds them too with another type; `config_id` repeats the one inside the file.
 
 Rejected: one row per stage (22 bytes for each operation instead of 15, and the stages of a request apart).
 """
 
-import re
 from typing import Final
 
 import pyarrow as pa
 
-from configs.base import IDENTIFIER_PATTERN
-from configs.run_record import RUN_ID_PATTERN, RunIdentity
 from tasks.kernel.samples import STAGES
 
 # Schema history. A column may be added at the end, nullable; every other change takes a new version,
@@ -245,63 +242,3 @@ DICTIONARY_COLUMNS: Final = frozenset(
     }
 )
 """Columns of few unlike values. A dictionary over the times as well would cost two thirds more bytes."""
-
-_DT: Final = r"dt=(?P<dt>\d{4}-\d{2}-\d{2})"
-_RUN: Final = rf"(?P<run_id>{RUN_ID_PATTERN.strip('^$')})"
-_IDENTIFIER: Final = IDENTIFIER_PATTERN.strip("^$")
-
-SAMPLES_FOLDER: Final = f"{VERSION_FOLDER}/samples"
-RUNS_FOLDER: Final = f"{VERSION_FOLDER}/runs"
-NIGHTLY_FOLDER: Final = f"{VERSION_FOLDER}/nightly"
-COSTS_FOLDER: Final = f"{VERSION_FOLDER}/costs"
-CHANGES_FOLDER: Final = f"{VERSION_FOLDER}/changes"
-TOLD_FOLDER: Final = f"{VERSION_FOLDER}/told"
-TOLD_NAME: Final = f"{TOLD_FOLDER}/told.parquet"
-MONTHLY_FOLDER: Final = f"{VERSION_FOLDER}/samples_monthly"
-
-SAMPLES_NAME: Final = re.compile(
-    rf"{SAMPLES_FOLDER}/{_DT}/config=(?P<config_id>{_IDENTIFIER})/{_RUN}"
-    rf"\.(?P<workload_id>{_IDENTIFIER})\.parquet"
-)
-"""The names that `samples_name` makes."""
-
-RUN_NAME: Final = re.compile(rf"{RUNS_FOLDER}/{_DT}/{_RUN}\.parquet")
-"""The names that `run_name` makes."""
-
-
-def samples_name(run: RunIdentity, config_id: str, workload_id: str) -> str:
-    """The file of one cell of a run, below the store's location.
-
-    Raises:
-        ValueError: if an id is missing or is not an identifier: readers would percent-encode it, or file
-            it under a partition that no query names.
-    """
-    for what, value in (("config_id", config_id), ("workload_id", workload_id)):
-        if not isinstance(value, str) or re.fullmatch(IDENTIFIER_PATTERN, value) is None:
-            raise ValueError(f"{what} {value!r} cannot name a partition: it must match {IDENTIFIER_PATTERN}")
-    return f"{SAMPLES_FOLDER}/dt={run.dt}/config={config_id}/{run.run_id}.{workload_id}.parquet"
-
-
-def run_name(run: RunIdentity) -> str:
-    """The file that holds the row of a run, below the store's location."""
-    return f"{RUNS_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
-
-
-def nightly_name(run: RunIdentity) -> str:
-    """The file that holds the summaries of a run, below the store's location."""
-    return f"{NIGHTLY_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
-
-
-def costs_name(run: RunIdentity) -> str:
-    """The file that holds what each cell of a run costs, below the store's location."""
-    return f"{COSTS_FOLDER}/dt={run.dt}/{run.run_id}.parquet"
-
-
-def changes_name(schedule: str) -> str:
-    """The file that holds the changes of all nights of a schedule, below the store's location."""
-    return f"{CHANGES_FOLDER}/{schedule}.parquet"
-
-
-def monthly_name(month: str) -> str:
-    """The file that holds all samples of a finished month, such as `2026-01`, below the store's location."""
-    return f"{MONTHLY_FOLDER}/month={month}/samples.parquet"

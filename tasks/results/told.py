@@ -12,8 +12,9 @@ from typing import Final, Literal, Protocol, TypeVar
 
 import pyarrow as pa
 
+from tasks.results.names import TOLD_FOLDER, TOLD_NAME
 from tasks.results.reader import table_of
-from tasks.results.schema import TOLD, TOLD_FOLDER, TOLD_NAME
+from tasks.results.schema import TOLD
 from tasks.results.store import Store
 from tasks.results.writer import encoded
 from tasks.stats.nights import FARTHEST

@@ -14,15 +14,8 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from configs.run_record import CellRecord, DatasetRecord, RunIdentity, RunRecord
-from tasks.results.schema import (
-    DICTIONARY_COLUMNS,
-    NIGHTLY,
-    RUNS,
-    SAMPLES,
-    nightly_name,
-    run_name,
-    samples_name,
-)
+from tasks.results.names import nightly_name, run_name, samples_name
+from tasks.results.schema import DICTIONARY_COLUMNS, NIGHTLY, RUNS, SAMPLES
 from tasks.results.store import Store
 from tasks.stats.summary_types import Distribution, Quantile, Summary
 

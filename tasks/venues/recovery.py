@@ -21,7 +21,8 @@ from pydantic import ValidationError
 from configs.errors import UserError
 from configs.run_record import RUN_ID_PATTERN
 from tasks.results.cells import EndedCell, store_cell
-from tasks.results.schema import VERSION_FOLDER, samples_name
+from tasks.results.names import samples_name
+from tasks.results.schema import VERSION_FOLDER
 from tasks.results.store import Store, open_store
 from tasks.venues.journal import (
     LOCK_FILE,

@@ -15,7 +15,7 @@ from figures import Figure, figure
 from store_year import ROWS, write_year
 
 from tasks.results.compaction import compact_month, finished_months
-from tasks.results.schema import MONTHLY_FOLDER, SAMPLES_FOLDER
+from tasks.results.names import MONTHLY_FOLDER, SAMPLES_FOLDER
 from tasks.results.store import Store, open_store
 
 _THREADS: Final = 2

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, Timing
 from tasks.results.example_nights import last_night
-from tasks.results.schema import SAMPLES, samples_name
+from tasks.results.names import samples_name
+from tasks.results.schema import SAMPLES
 from tasks.results.store import Store
 from tasks.results.writer import encoded, write_nightly, write_run
 from tasks.stats.summaries import distribution

@@ -14,7 +14,8 @@ from typer.testing import CliRunner, Result
 from configs.errors import UserError
 from configs.run_record import RunIdentity
 from flows.command_line import app
-from tasks.results.schema import SAMPLES, samples_name
+from tasks.results.names import samples_name
+from tasks.results.schema import SAMPLES
 from tasks.results.sql_queries import Asked, queries, query
 from tasks.results.writer import encoded
 

@@ -23,7 +23,7 @@ from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, 
 from flows import compare_history as module
 from flows.compare_history import compare_history
 from tasks.results.changes import read_changes
-from tasks.results.schema import CHANGES_FOLDER, changes_name
+from tasks.results.names import CHANGES_FOLDER, changes_name
 from tasks.results.store import open_store
 from tasks.results.told import read_told
 from tasks.results.writer import write_nightly, write_run

@@ -20,8 +20,8 @@ from tasks.access.s3_client import control_client
 from tasks.datasets.prepare import prepare_dataset
 from tasks.lab.local_lab import running_lab
 from tasks.results.compaction import finished_months
+from tasks.results.names import monthly_name, samples_name
 from tasks.results.samples import skipped_table
-from tasks.results.schema import monthly_name, samples_name
 from tasks.results.store import open_store
 from tasks.results.writer import write_cell
 from tasks.venues.host_lock import host_lock

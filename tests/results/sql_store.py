@@ -23,7 +23,8 @@ import pyarrow as pa
 
 from configs.run_record import CellRecord, Environment, Night, RunRecord, Timing
 from tasks.results.compaction import compact_month, finished_months
-from tasks.results.schema import CHANGES, COSTS, SAMPLES, changes_name, costs_name
+from tasks.results.names import changes_name, costs_name
+from tasks.results.schema import CHANGES, COSTS, SAMPLES
 from tasks.results.store import Store, open_store
 from tasks.results.writer import encoded, write_cell, write_nightly, write_run
 from tasks.stats.summaries import summarise

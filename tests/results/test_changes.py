@@ -10,7 +10,8 @@ import pytest
 
 from configs.errors import UserError
 from tasks.results.changes import read_changes, write_changes
-from tasks.results.schema import CHANGES, changes_name
+from tasks.results.names import changes_name
+from tasks.results.schema import CHANGES
 from tasks.results.store import Store, open_store
 from tasks.stats.fast_rule import FAST_RULE
 from tasks.stats.panels import SeriesKey

@@ -19,8 +19,9 @@ from tasks.kernel.samples import SampleColumns
 from tasks.results import monthly
 from tasks.results.compaction import MonthOutcome, compact_month, finished_months
 from tasks.results.monthly import Contents, whole_contents
+from tasks.results.names import SAMPLES_FOLDER, monthly_name, samples_name
 from tasks.results.samples import samples_table, skipped_table
-from tasks.results.schema import SAMPLES, SAMPLES_FOLDER, SAMPLES_MONTHLY, monthly_name, samples_name
+from tasks.results.schema import SAMPLES, SAMPLES_MONTHLY
 from tasks.results.store import Store, open_store
 from tasks.results.writer import write_cell, write_run
 

@@ -10,8 +10,9 @@ import pytest
 from configs.errors import UserError
 from configs.run_record import RunIdentity, RunRecord
 from tasks.results.costs import read_costs, write_costs
+from tasks.results.names import costs_name
 from tasks.results.reader import list_runs
-from tasks.results.schema import COSTS, costs_name
+from tasks.results.schema import COSTS
 from tasks.results.store import open_store
 from tasks.results.writer import write_run
 from tasks.stats.cell_cost import CellCost

@@ -8,8 +8,8 @@ import pytest
 from configs.errors import UserError
 from configs.run_record import DatasetRecord, RunRecord
 from tasks.results.dataset_reads import dataset_reads
+from tasks.results.names import run_name
 from tasks.results.samples import skipped_table
-from tasks.results.schema import run_name
 from tasks.results.store import open_store
 from tasks.results.writer import write_cell, write_run
 

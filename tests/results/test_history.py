@@ -11,9 +11,10 @@ from configs.errors import UserError
 from configs.run_record import CellRecord, Night, RunIdentity, RunRecord, dt_of
 from tasks.kernel.samples import SampleColumns
 from tasks.results.history import HISTORY, read_history
+from tasks.results.names import nightly_name, run_name
 from tasks.results.reader import read_run
 from tasks.results.samples import samples_table
-from tasks.results.schema import RUNS, nightly_name, run_name
+from tasks.results.schema import RUNS
 from tasks.results.store import Store, open_store
 from tasks.results.told import Told, read_told, write_told
 from tasks.results.writer import write_cell, write_nightly, write_run

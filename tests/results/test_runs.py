@@ -10,9 +10,10 @@ import pytest
 from configs.errors import UserError
 from configs.run_record import CellRecord, RunIdentity, RunRecord
 from tasks.kernel.samples import SampleColumns
+from tasks.results.names import nightly_name, run_name, samples_name
 from tasks.results.reader import StoredRun, list_runs, read_run
 from tasks.results.samples import samples_table, skipped_table
-from tasks.results.schema import SAMPLES, nightly_name, run_name, samples_name
+from tasks.results.schema import SAMPLES
 from tasks.results.store import Store, open_store
 from tasks.results.writer import write_cell, write_nightly, write_run
 from tasks.stats.summary_types import Distribution, Quantile, Summary

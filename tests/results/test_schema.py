@@ -3,20 +3,17 @@ import pytest
 
 from configs.run_record import RunIdentity, RunRecord, Timing
 from tasks.kernel.samples import STAGES
+from tasks.results.names import RUN_NAME, SAMPLES_NAME, run_name, samples_name
 from tasks.results.schema import (
     CHANGES,
     COSTS,
     DICTIONARY_COLUMNS,
     NIGHTLY,
-    RUN_NAME,
     RUNS,
     SAMPLES,
     SAMPLES_MONTHLY,
-    SAMPLES_NAME,
     SCHEMA_VERSION,
     TOLD,
-    run_name,
-    samples_name,
 )
 
 ATHENA_TYPES = {

@@ -22,7 +22,7 @@ from tasks.results.athena import VIEWS, ddl
 from tasks.results.compaction import compact_month, finished_months
 from tasks.results.duckdb_views import duckdb_views
 from tasks.results.history import read_history
-from tasks.results.schema import monthly_name, run_name
+from tasks.results.names import monthly_name, run_name
 from tasks.results.sql_queries import Asked, queries, query
 from tasks.results.store import Store, open_store
 from tasks.stats.likeness import Likeness

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.results.schema import TOLD, TOLD_NAME
+from tasks.results.names import TOLD_NAME
+from tasks.results.schema import TOLD
 from tasks.results.store import Store, open_store
 from tasks.results.told import Told, read_told, untold, write_told
 
