@@ -141,7 +141,7 @@ from array import array
 from configs.run_record import RunIdentity
 from tasks.kernel.samples import SampleColumns
 from tasks.results.samples import samples_table
-from tasks.results.schema import samples_name
+from tasks.results.names import samples_name
 from tasks.results.store import open_store
 from tasks.results.writer import write_cell
 
