@@ -143,6 +143,8 @@ class RunRecord(RunIdentity):
     """When that schedule wanted it to begin; None for a run by hand."""
     synthetic: bool = False
     """True: nothing was measured, all samples are made up."""
+    measured_by: str = ""
+    """Who measured, where it was not this harness: the run was imported. Empty for all others."""
 
     @property
     def failed_cells(self) -> tuple[CellRecord, ...]:

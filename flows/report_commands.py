@@ -64,7 +64,10 @@ def print_report(results: str, run_id: str | None, console: "Console") -> bool:
 
     stored, shown = _stored_report(results, run_id)
     render(shown, console)
-    for what, name in (("samples", SAMPLES_FOLDER), ("report ", f"reports/{stored.run_id}.html")):
+    places = [("samples", SAMPLES_FOLDER), ("report ", f"reports/{stored.run_id}.html")]
+    if shown.record and shown.record.measured_by:
+        places.pop()  # the page is written where a run is measured
+    for what, name in places:
         console.print(
             f"{what}  {stored.store.location}/{name}", soft_wrap=True, markup=False, highlight=False
         )

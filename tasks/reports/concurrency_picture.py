@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from tasks.reports.drawing import (
+    LEGEND_ROW_INCHES,
     WIDTH_INCHES,
     Picture,
     legend_below,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def concurrency_picture(curve: "Curve", place: int) -> Picture:
     """One line for each configuration; `place` of the curve in the report makes the ids its own."""
-    size = (WIDTH_INCHES, 4.4 + 0.17 * legend_rows(list(curve.points)))
+    size = (WIDTH_INCHES, 4.4 + LEGEND_ROW_INCHES * legend_rows(list(curve.points)))
     with style():
         figure = Figure(figsize=size, layout="constrained", facecolor="white")
         times, rates = figure.subplots(2, 1, sharex=True)

@@ -3,12 +3,15 @@
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from tasks.kernel.samples import BESIDES
 from tasks.reports import wording
 from tasks.reports.document import Table
 from tasks.reports.drawing import (
+    LEGEND_ROW_INCHES,
+    SMALL,
     WIDTH_INCHES,
     Picture,
     legend_below,
@@ -52,16 +55,17 @@ def cost_picture(report: "Report") -> Picture | None:
     order = {one: place for place, one in enumerate(dict.fromkeys(one.config_id for one in report.series))}
     config_ids.sort(key=lambda one: order.get(one, len(order)))
     rows = -(-len(panels) // _COLUMNS)
-    size = (WIDTH_INCHES, 0.4 + _PANEL_INCHES * rows + 0.17 * legend_rows(config_ids))
+    size = (WIDTH_INCHES, 0.4 + _PANEL_INCHES * rows + LEGEND_ROW_INCHES * legend_rows(config_ids))
     with style():
-        figure = Figure(figsize=size, layout="constrained", facecolor="white")
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.07), facecolor="white")
         grid = figure.subplots(rows, _COLUMNS, squeeze=False)
         for axes, (workload_id, points) in zip(grid.flat, panels.items(), strict=False):
             _draw(axes, workload_id, points, config_ids)
-        for axes in list(grid.flat)[len(panels) :]:
+        for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
-        figure.supxlabel("p50, ms", fontsize="small")
-        figure.supylabel("USD per million operations", fontsize="small")
+        for axes in grid.flat[: len(panels)][-_COLUMNS:]:  # the last one of each column
+            axes.set_xlabel("p50, ms", fontsize=SMALL)
+        figure.supylabel("USD per million operations", fontsize=SMALL)
         _name_all(grid.flat[0], config_ids)
         legend_below(figure, grid.flat[0])
         svg = svg_text(figure, "cost")
@@ -100,8 +104,8 @@ def _draw(axes: "Axes", workload_id: str, points: "Sequence[_Point]", config_ids
             marker=sign,
             markersize=6,
         )
-    axes.set_title(wording.printable(workload_id), loc="left", fontsize="small", pad=2)
-    axes.tick_params(labelsize="small", length=2)
+    axes.set_title(wording.printable(workload_id), loc="left", fontsize=SMALL, pad=3)
+    axes.tick_params(labelsize=SMALL, length=2)
     _scale(axes, "x", [point.p50.value_ns / 1e6 for point in points])
     _scale(axes, "y", [point.usd_per_million for point in points])
 

@@ -8,12 +8,15 @@ colour vision; line styles, markers and hatches tell them apart in black and whi
 
 import io
 import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from tasks.reports import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +30,11 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 HATCHES: Final = ("", "//", "--", "xx", "\\\\")
 """Of lines: a pattern of dots takes 68 kB."""
 MARKERS: Final = ("o", "s", "D", "v", "P", "X", "p", "h")
+LEGEND_ROW_INCHES: Final = 0.185
 WIDTH_INCHES: Final = 5.4
 """On a phone of 390 pixels text of ten points is then still nine pixels high."""
+SMALL: Final = 9.0
+"""Points of what is written smaller, which is as small as a phone bears."""
 
 _LINES: Final = ("-", "--", "-.", ":")
 _FONT: Final = "font-family: 'DejaVu Sans', sans-serif"
@@ -79,7 +85,7 @@ def style() -> "AbstractContextManager[None]":
 
 def figure_and_axes(height_inches: float, labels: "Sequence[str]") -> "tuple[Figure, Axes]":
     """Axes of this height, on a figure with room for a legend of these labels below."""
-    size = (WIDTH_INCHES, height_inches + 0.17 * legend_rows(labels))
+    size = (WIDTH_INCHES, height_inches + LEGEND_ROW_INCHES * legend_rows(labels))
     figure = Figure(figsize=size, layout="constrained", facecolor="white")
     return figure, figure.subplots()
 
@@ -90,8 +96,8 @@ def legend_rows(labels: "Sequence[str]") -> int:
 
 
 def _legend_columns(labels: "Sequence[str]") -> int:
-    """As many as the longest label leaves room for, at about 0.08 inches a character and 0.6 a line."""
-    return max(1, min(4, int(WIDTH_INCHES / (0.6 + 0.08 * max(map(len, labels))))))
+    """As many as the longest label leaves room for, at about 0.085 inches a character and 0.65 a line."""
+    return max(1, min(4, int(WIDTH_INCHES / (0.65 + 0.085 * max(map(len, labels))))))
 
 
 def looks() -> "Iterator[tuple[str, str]]":
@@ -135,7 +141,7 @@ def legend_below(figure: Figure, axes: "Axes") -> None:
         loc="outside lower center",
         ncols=_legend_columns(labels),
         frameon=False,
-        fontsize="small",
+        fontsize=SMALL,
     )
 
 
@@ -147,9 +153,11 @@ def svg_text(figure: Figure, name: str) -> str:
     """
     target = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context({"svg.hashsalt": name}):
+    with mpl.rc_context({"svg.hashsalt": name}), warnings.catch_warnings():
+        # Text stays text: what draws it has other fonts for what this one lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure.savefig(target, format="svg", metadata=nothing)
-    drawing = target.getvalue()
+    drawing = wording.printable(target.getvalue())  # XML holds no control character
     drawing = _TAG.sub(lambda tag: _shorter(tag[0]), drawing[drawing.index("<svg") :])
     drawing = re.sub(r">\s+<", "><", drawing)
     return drawing.replace("<svg", f'<svg style="{_FONT}"', 1)

@@ -29,6 +29,9 @@ _MARKS: Final = {
     NightState.INCOMPLETE: "…",
     NightState.MISSING: "✗",
 }
+_STATE_WORDS: Final = {state: f"{state}" for state in NightState} | {
+    NightState.FAILED_CELLS: "with failed cells"
+}
 _LEGEND: Final = "✓ complete, ✓ ! some cells failed, … began and did not end, ✗ missing."
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MOST_WEEKS: Final = 53
@@ -75,7 +78,7 @@ def _nights(view: "HistoryView") -> Section:
         sentence = "A night counts from the first run that the schedule starts."
         return Section("Nights", (sentence,), anchor="history-nights")
     found = counts(view.nights)
-    told = ", ".join(f"{found[state]} {state}" for state in NightState if found[state])
+    told = ", ".join(f"{found[state]} {_STATE_WORDS[state]}" for state in NightState if found[state])
     first, last = view.nights[0].dt, view.nights[-1].dt
     sentences = [f"{first} to {last}, by their dates in UTC: {told}."]
     weeks = _calendar(view.nights)
@@ -233,7 +236,12 @@ def redefinitions_section(redefinitions: "Iterable[Redefinition]") -> "Iterator[
             wording.printable_rows(rows),
             prose=frozenset({1, 2}),
         )
-        yield Section("Series that began anew", ("They are not compared over that night.",), tables=(table,))
+        yield Section(
+            "Series that began anew",
+            ("They are not compared over that night.",),
+            tables=(table,),
+            anchor="history-anew",
+        )
 
 
 def _remarks(view: "HistoryView") -> "Iterator[Section]":
@@ -245,6 +253,9 @@ def _remarks(view: "HistoryView") -> "Iterator[Section]":
             ("Series", "Nights"),
             tuple((str(key), f"{count}") for key, count in left_out.most_common(MOST_LINES)),
         )
-        yield Section("Left out", ("Of those only the survivors would be compared.",), tables=(table,))
+        sentence = "Of those only the survivors would be compared."
+        yield Section("Left out", (sentence,), tables=(table,), anchor="history-left-out")
     if view.unread:
-        yield Section("Files that could not be read", alerts=view.unread[:MOST_LINES])
+        yield Section(
+            "Files that could not be read", alerts=view.unread[:MOST_LINES], anchor="history-unread"
+        )

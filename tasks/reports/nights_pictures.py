@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from tasks.reports import wording
 from tasks.reports.document import Table
-from tasks.reports.drawing import COLOURS, WIDTH_INCHES, Picture, style, svg_text
+from tasks.reports.drawing import COLOURS, SMALL, WIDTH_INCHES, Picture, style, svg_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,7 +160,7 @@ def _draw_strip(axes: "Axes", nights: _Nights, strip: _Strip) -> None:
     for row in strip.rows:
         _draw_levels(axes, nights, panel.keys[row])
         _draw_changes(axes, view, panel.keys[row])
-    axes.set_title(strip.label, loc="left", fontsize="small", pad=2)
+    axes.set_title(strip.label, loc="left", fontsize=SMALL, pad=2)
     axes.set_xlim(days[0] - 0.5, days[-1] + 0.5)
     _scale(axes, values_ms)
 
@@ -251,7 +251,7 @@ def _scale(axes: "Axes", values_ms: "NDArray[np.float64]") -> None:
         axes.yaxis.set_major_locator(MaxNLocator(3))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(labelsize="small", length=2)
+    axes.tick_params(labelsize=SMALL, length=2)
 
 
 def _name_days(axes: "Axes") -> None:

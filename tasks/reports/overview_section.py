@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tasks.reports import wording
-from tasks.reports.document import Section, Table
+from tasks.reports.document import Section, Table, workload_anchor
 from tasks.reports.paths_section import who_wins
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _LATEST: Final = 5
 
 def overview_section(report: "Report", history: "HistoryView | None") -> Section:
     """What is looked at first."""
-    tables = [replace(who_wins(report), heat=True), _cheapest(report)]
+    tables = [_who_wins(report), _cheapest(report)]
     sentences: tuple[str, ...] = ()
     if history is not None:
         sentences = (wording.printable(f"{history.summary}."),)
@@ -31,6 +31,13 @@ def overview_section(report: "Report", history: "HistoryView | None") -> Section
         tables=tuple(table for table in tables if table.rows),
         anchor="overview",
     )
+
+
+def _who_wins(report: "Report") -> Table:
+    """The matrix, whose workloads lead to their sections where they are its rows."""
+    matrix, place = who_wins(report), {name: place for place, name in enumerate(report.workload_ids)}
+    links = tuple(workload_anchor(place[row[0]]) if row[0] in place else "" for row in matrix.rows)
+    return replace(matrix, heat=True, links=links if matrix.header[0] == "Workload" else ())
 
 
 def _cheapest(report: "Report") -> Table:

@@ -51,6 +51,7 @@ def paths_document(view: "PathsView") -> Document:
 def _alerts(view: "PathsView") -> tuple[str, ...]:
     return (
         *([wording.SYNTHETIC] if view.is_synthetic else []),
+        *wording.imported(view.measured_by),
         *([_INCOMPLETE] if view.is_incomplete else []),
         *([_LAB] if view.is_lab else []),
         *(wording.printable(f"NOT READ: {told}") for told in view.unread),

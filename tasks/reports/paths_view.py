@@ -33,6 +33,8 @@ class PathsView:
     is_lab: bool
     is_synthetic: bool
     is_incomplete: bool
+    measured_by: str = ""
+    """Who did, where the run was imported."""
     unread: tuple[str, ...] = ()
     """Files that could not be read, in words: what they hold is missing here."""
 
@@ -61,6 +63,7 @@ def paths_of_run(report: "Report", config_ids: tuple[str, str], workload_ids: "S
         is_lab=record is not None and record.lab,
         is_synthetic=record is not None and record.synthetic,
         is_incomplete=record is None,
+        measured_by="" if record is None else record.measured_by,
     )
 
 

@@ -62,7 +62,7 @@ def percentiles_picture(series: "Sequence[Series]", workload_id: str) -> Picture
     return Picture(
         "percentiles",
         svg,
-        "Quantiles with their 95 % intervals within this run, and the slowest operation. ↑ and open: the "
+        "Quantiles with their 95 % intervals within this run, and the slowest operation. △: the "
         "quantile lies above this, by how much so small a sample cannot say. An open ring: the sample's own.",
         f"Quantiles of {workload_id} in milliseconds, p50 and p99: {told}.",
         _table(series, found),

@@ -96,8 +96,8 @@ def _distribution(series: "Sequence[Series]", workload_id: str) -> Picture:
         for one, (colour, line) in zip(series, looks(), strict=False):
             times_ns, at_or_below = thinned(one.times_ns())
             axes.step(
-                times_ns / 1e6,
-                100 * at_or_below,
+                np.concatenate([times_ns[:1], times_ns]) / 1e6,  # from none to the first
+                100 * np.concatenate([[0], at_or_below]),
                 where="post",
                 color=colour,
                 linestyle=line,
@@ -105,7 +105,7 @@ def _distribution(series: "Sequence[Series]", workload_id: str) -> Picture:
             )
         log_milliseconds(axes, "x")
         axes.set_ylabel("operations at or below, %")
-        axes.set_ylim(0, 101)
+        axes.set_ylim(0, 102)
         legend_below(figure, axes)
         svg = svg_text(figure, f"{workload_id}-distribution")
     medians = ", ".join(
@@ -165,16 +165,18 @@ def _blocks(series: "Sequence[Series]", workload_id: str) -> Picture:
 
 
 def _blocks_table(medians_ns: "Mapping[str, Mapping[int, int]]") -> Table:
-    """A row for each configuration, since blocks are few and all alike."""
+    """Blocks are the rows unless configurations are more: a narrow table is read on a phone and on paper."""
     blocks = sorted({block for mine_ns in medians_ns.values() for block in mine_ns})
-    rows = tuple(
-        (
-            config_id,
-            *(wording.milliseconds(mine_ns[block]) if block in mine_ns else wording.NONE for block in blocks),
-        )
-        for config_id, mine_ns in medians_ns.items()
-    )
-    return Table("p50 of every block, ms", ("Configuration", *(f"block {one}" for one in blocks)), rows)
+    by_configuration = [
+        [wording.milliseconds(mine_ns[block]) if block in mine_ns else wording.NONE for block in blocks]
+        for mine_ns in medians_ns.values()
+    ]
+    title, names = "p50 of every block, ms", [f"block {one}" for one in blocks]
+    if len(medians_ns) > len(blocks):
+        rows = zip(medians_ns, by_configuration, strict=True)
+        return Table(title, ("Configuration", *names), tuple((name, *row) for name, row in rows))
+    by_block = zip(names, zip(*by_configuration, strict=True), strict=True)
+    return Table(title, ("Block", *medians_ns), tuple((name, *row) for name, row in by_block))
 
 
 def _parts(report: "Report", workload_id: str) -> dict[str, dict[str, float]]:

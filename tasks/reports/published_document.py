@@ -44,7 +44,11 @@ def published_document(report: "Report") -> Document:
     ratios = {} if record.lab else claimed_ratios(report, found)
     return Document(
         title=f"Run {wording.printable(report.run_id)} beside the published results",
-        alerts=(*([_LAB] if record.lab else []), *([] if found else [_NOTHING])),
+        alerts=(
+            *wording.imported(record.measured_by),
+            *([_LAB] if record.lab else []),
+            *([] if found else [_NOTHING]),
+        ),
         facts=(("Suite", record.suite), ("Night", record.dt)),
         sections=(
             *(

@@ -1,5 +1,6 @@
 """A whole report from a run: its head, its workloads, what went wrong, and what measuring cost."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from tasks.reports import wording
@@ -35,6 +36,8 @@ _SIGNS: Final = (
     "A stage's p50 is of the operations in which it happened; first byte counts from the operation's start.",
     "A stage has a ratio where it happened in at least half of the operations of both configurations.",
 )
+_MOST_NAMED: Final = 6
+"""Cells in an alert: all of them stand in the table of what went wrong."""
 _INCOMPLETE: Final = (
     "INCOMPLETE: this run ended before it could write its record. Below is what it had measured until then; "
     "where it was measured, and whether in the local lab, is not known."
@@ -46,7 +49,9 @@ def document(report: "Report") -> Document:
     record, priced = report.record, price_section(report)
     closing = [_wrong_section(report)]
     method = [Section("Rules", sentences=_RULES)]
-    if record:
+    if record and record.measured_by:  # by whom none of our rules holds
+        method = [proof_section(record), settings_section(record)]
+    elif record:
         closing = [_data_section(record), *closing, _cost_section(record)]
         method += [_environment_section(record), proof_section(record), settings_section(record)]
     return Document(
@@ -81,18 +86,28 @@ def _alerts(report: "Report") -> tuple[str, ...]:
     if record is None:
         return (_INCOMPLETE,)
     alerts = [wording.SYNTHETIC] if record.synthetic else []
+    alerts += wording.imported(record.measured_by)
+    if record.lab:
+        alerts.append("LOCAL LAB: these numbers describe this machine, not Amazon S3.")
     for outcome in ("failed", "skipped"):
         if cells := [cell.cell_id for cell in record.cells if cell.status == outcome]:
-            told = f"{len(cells)} of {len(record.cells)}: {', '.join(cells)}"
+            named = ", ".join(cells[:_MOST_NAMED])
+            more = f" and {len(cells) - _MOST_NAMED:,} more" if len(cells) > _MOST_NAMED else ""
+            told = f"{len(cells)} of {len(record.cells)}: {named}{more}"
             alerts.append(f"{outcome.upper()} CELLS: {told}. Reasons are below.")
     if not report.summaries:
         alerts.append("NOTHING was measured.")
-    if record.lab:
-        alerts.append("LOCAL LAB: these numbers describe this machine, not Amazon S3.")
     return tuple(alerts)
 
 
 def _facts(record: "RunRecord") -> tuple[tuple[str, str], ...]:
+    if record.measured_by:
+        return (
+            ("Measured by", wording.printable(record.measured_by)),
+            ("Night", record.dt),
+            ("Logged", f"{record.started_at:%Y-%m-%d %H:%M:%S} to {record.ended_at:%H:%M:%S} UTC"),
+            ("Baseline", record.baseline),
+        )
     return (
         ("Suite", f"{record.suite} (sha256 {record.suite_sha256[:12]})"),
         ("Night", record.dt),
@@ -131,6 +146,7 @@ def _wrong_section(report: "Report") -> Section:
         (failure.config_id, failure.workload_id, failure.outcome, wording.printable(failure.reason))
         for failure in report.cell_failures
     )
+    outcomes = Counter(failure.outcome for failure in report.cell_failures)
     kinds = tuple(
         (
             f"{kind.config_id}/{kind.workload_id}",
@@ -158,7 +174,7 @@ def _wrong_section(report: "Report") -> Section:
         "What went wrong",
         tables=tuple(table for table in tables if table.rows),
         anchor=WENT_WRONG,
-        brief=wording.printable("; ".join(f"{cell[0]}/{cell[1]} {cell[2]}" for cell in cells)),
+        brief=", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items())),
     )
 
 
@@ -237,7 +253,7 @@ def _environment_section(record: "RunRecord") -> Section:
     )
     packages = tuple(sorted(environment.packages.items()))
     tables = (
-        Table("Environment", ("What", "value"), wording.printable_rows(machine), frozenset({1})),
+        Table("Machine and suite", ("What", "value"), wording.printable_rows(machine), frozenset({1})),
         Table("Versions", ("Package", "version"), wording.printable_rows(packages), frozenset({1})),
     )
     return Section("Environment", tables=tuple(table for table in tables if table.rows))

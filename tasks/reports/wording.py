@@ -15,12 +15,22 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP: Final = 1024
 SYNTHETIC: Final = "SYNTHETIC: nobody measured this. All numbers are made up, for demonstrations and tests."
 """The first alert of every document about runs of an example store."""
+IMPORTED: Final = (
+    "IMPORTED: not measured by this harness but by {who}. Nobody has proved the labels or verified what was "
+    "read; a block is one invocation, and blocks were neither shuffled nor interleaved."
+)
+"""The first alert of every document about a run that was imported; `imported` fills in who measured."""
 STAGE_NAMES: Final = {stage: stage.removesuffix("_ns") for stage in STAGES} | {
     "tls_ns": "TLS",
     "ttfb_ns": "first byte",
     "user_ns": "user CPU",
     "system_ns": "system CPU",
 }
+
+
+def imported(measured_by: str) -> tuple[str, ...]:
+    """The alert about a run that somebody else measured; nothing of a run of ours, where it is empty."""
+    return (printable(IMPORTED.format(who=measured_by)),) if measured_by else ()
 
 
 def three_digits(value: float) -> str:

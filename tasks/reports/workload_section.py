@@ -59,6 +59,8 @@ def workload_section(report: "Report", workload_id: str) -> Section:
 
 def _threads(report: "Report", workload_id: str) -> tuple[str, ...]:
     """How many operations ran at once, which their times depend on; nothing where no record tells it."""
+    if report.record and report.record.measured_by:
+        return ()
     asked = {
         cell.parameters.get("workload.concurrency", "1")  # those that cannot share out their work have none
         for cell in (report.record.cells if report.record else ())

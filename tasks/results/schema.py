@@ -19,7 +19,7 @@ from tasks.kernel.samples import STAGES
 # 1  first version: samples, runs, nightly
 #    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns
 #    then tables of their own: samples_monthly, told, costs, changes
-#    then at the end of runs: synthetic
+#    then at the end of runs: synthetic, measured_by
 SCHEMA_VERSION: Final = 1
 
 VERSION_FOLDER: Final = f"v{SCHEMA_VERSION}"
@@ -60,7 +60,8 @@ SAMPLES: Final = pa.schema(
 
 `outcome` is `ok`, `error` or `skipped`. A cell that was skipped, or failed as a whole, is one row without
 an operation and without a time. Stages are in nanoseconds, null where they did not happen; `cold` is
-null where nothing is claimed.
+null where nothing is claimed. Of imported samples `message` is the id of the request (its invocation) and
+`started_at` when the log had it; `started_us` is null.
 """
 
 SAMPLES_MONTHLY: Final = pa.schema([("dt", pa.string()), *SAMPLES])
@@ -99,11 +100,13 @@ RUNS: Final = pa.schema(
         ("schedule", pa.string()),
         ("scheduled_at", _MOMENT),
         ("synthetic", pa.bool_()),
+        ("measured_by", pa.string()),
     ]
 )
 """One row per run, written last. `status` is `complete`, or `failed` where a cell failed. `schedule` and
 `scheduled_at` are null in a run by hand. `synthetic` is true where nothing was measured: the samples are
 made up, for demonstrations and tests; null in runs from before the column was there, which were measured.
+`measured_by` tells who measured a run that was imported; it is empty or null where this harness did.
 
 What nests is JSON, as the models of `configs/run_record.py` write it; `harness_json` is null where
 nothing was measured.

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, Timing, dt_of
+from configs.run_record import CellRecord, RunIdentity, dt_of
 from tasks.reports.wording import milliseconds, three_digits
 from tasks.results.schema import SAMPLES
 from tasks.results.store import open_store
 from tasks.results.writer import write_cell, write_nightly, write_run
 from tasks.stats.summaries import summarise
+from tests.records import run_record
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -26,16 +27,6 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 FIRST = datetime(2026, 1, 1, 2, 30, tzinfo=UTC)
 CELLS = {("sdk", "read"): 10e6, ("crt", "read"): 8e6, ("cli", "upload"): 50e6}
 """Typical times in nanoseconds; the first two do the same workload."""
-ENVIRONMENT = Environment(
-    python="3.11.7",
-    kernel="Linux",
-    machine="x86_64",
-    cpu_model="Some processor",
-    cpu_count=2,
-    memory_bytes=2**33,
-    packages={},
-    git_commit="0" * 40,
-)
 
 
 def write_night(results: Path | str, day: int) -> str:
@@ -63,33 +54,16 @@ def write_night(results: Path | str, day: int) -> str:
         tables.append(pa.Table.from_pylist(rows, schema=SAMPLES))
         write_cell(store, run, config_id, workload_id, tables[-1])
     write_nightly(store, run, summarise(pa.concat_tables(tables)))
-    record = RunRecord(
-        **run.model_dump(),
-        suite="small",
-        suite_sha256="ab" * 32,
-        lab=True,
-        seed=1,
-        blocks=5,
-        baseline="sdk",
-        started_at=at,
-        ended_at=at + timedelta(minutes=5),
-        cells=tuple(
-            CellRecord(
-                config_id=config_id,
-                workload_id=workload_id,
-                status="measured",
-                parameters={"workload.concurrency": "1"},
-            )
-            for config_id, workload_id in CELLS
-        ),
-        datasets=(),
-        environment=ENVIRONMENT,
-        harness=None,
-        timing=Timing(server_start_ms=0, prepare_ms=0, measure_ms=9000, wall_ms=9000),
-        schedule="nightly",
-        scheduled_at=at,
-    )
-    write_run(store, record)
+    cells = [
+        CellRecord(
+            config_id=config_id,
+            workload_id=workload_id,
+            status="measured",
+            parameters={"workload.concurrency": "1"},
+        )
+        for config_id, workload_id in CELLS
+    ]
+    write_run(store, run_record(run, at, cells, schedule="nightly", scheduled_at=at))
     return run.run_id
 
 

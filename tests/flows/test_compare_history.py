@@ -19,7 +19,7 @@ from prefect.settings import (
 )
 
 from configs.parameters import CompareParameters
-from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, Timing, dt_of
+from configs.run_record import CellRecord, RunIdentity, dt_of
 from flows import compare_history as module
 from flows.compare_history import compare_history
 from tasks.results.changes import read_changes
@@ -28,8 +28,8 @@ from tasks.results.store import open_store
 from tasks.results.told import read_told
 from tasks.results.writer import write_nightly, write_run
 from tasks.stats.nights import nights_due
-from tasks.stats.summary_types import Distribution, Quantile, Summary
 from tasks.venues.host_lock import host_lock
+from tests.records import reads_summary, run_record
 
 pytestmark = pytest.mark.slow
 
@@ -53,53 +53,14 @@ def client_of(prefect_api_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         yield
 
 
-def summary(config_id: str, p50_ns: int) -> Summary:
-    times = Distribution(
-        n=100,
-        min_ns=1,
-        avg_ns=p50_ns,
-        p50=Quantile(p50_ns, p50_ns, p50_ns),
-        p90=Quantile(2 * p50_ns, p50_ns, 3 * p50_ns),
-        p99=Quantile(3 * p50_ns, p50_ns, None),
-        max_ns=3 * p50_ns,
-    )
-    return Summary(config_id, "read", "read", "total_ns", 5, 0, times, None, None, 1024)
-
-
 def write_night(results: Path, due_at: datetime, times_ns: dict[str, int]) -> None:
     """A whole run of a night."""
     store = open_store(results)
     run = RunIdentity(run_id=f"{due_at:%Y%m%dT%H%M%SZ}-{abs(hash(due_at)) % 2**32:08x}", dt=dt_of(due_at))
-    write_nightly(store, run, [summary(config_id, time_ns) for config_id, time_ns in times_ns.items()])
-    environment = Environment(
-        python="3",
-        kernel="6",
-        machine="x86_64",
-        cpu_model="test",
-        cpu_count=2,
-        memory_bytes=1,
-        packages={},
-        git_commit="0" * 40,
-    )
-    record = RunRecord(
-        **run.model_dump(),
-        suite="nightly",
-        suite_sha256="ab" * 32,
-        lab=True,
-        seed=1,
-        blocks=5,
-        baseline="boto3",
-        started_at=due_at + timedelta(seconds=20),
-        ended_at=due_at + timedelta(minutes=5),
-        cells=tuple(CellRecord(config_id=one, workload_id="read", status="measured") for one in times_ns),
-        datasets=(),
-        environment=environment,
-        harness=None,
-        timing=Timing(server_start_ms=0, prepare_ms=0, measure_ms=0, wall_ms=0),
-        schedule="nightly",
-        scheduled_at=due_at,
-    )
-    write_run(store, record)
+    write_nightly(store, run, [reads_summary(config_id, time_ns) for config_id, time_ns in times_ns.items()])
+    cells = [CellRecord(config_id=one, workload_id="read", status="measured") for one in times_ns]
+    started_at = due_at + timedelta(seconds=20)
+    write_run(store, run_record(run, started_at, cells, schedule="nightly", scheduled_at=due_at))
 
 
 @pytest.fixture

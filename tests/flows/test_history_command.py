@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, Timing, dt_of
+from configs.run_record import CellRecord, RunIdentity, dt_of
 from tasks.results.store import open_store
 from tasks.results.writer import write_nightly, write_run
 from tasks.stats.nights import nights_due
-from tasks.stats.summary_types import Distribution, Quantile, Summary
+from tests.records import reads_summary, run_record
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -29,47 +29,11 @@ def write_nights(location: str, nights: int = NIGHTS) -> None:
             one: round(1e7 * (1 + 0.01 * (number % 5)) * (slower if one == "mount" else 1))
             for one in ("boto3", "cli", "mount")
         }
-        write_nightly(store, run, [summary(config_id, time_ns) for config_id, time_ns in times_ns.items()])
-        write_run(store, record(run, due_at))
-
-
-def summary(config_id: str, p50_ns: int) -> Summary:
-    p90, p99 = Quantile(2 * p50_ns, p50_ns, 3 * p50_ns), Quantile(3 * p50_ns, p50_ns, None)
-    times = Distribution(100, 1, p50_ns, Quantile(p50_ns, p50_ns, p50_ns), p90, p99, 3 * p50_ns)
-    return Summary(config_id, "read", "read", "total_ns", 5, 0, times, None, None, 1024)
-
-
-def record(run: RunIdentity, due_at: datetime) -> RunRecord:
-    return RunRecord(
-        **run.model_dump(),
-        suite="nightly",
-        suite_sha256="ab" * 32,
-        lab=True,
-        seed=1,
-        blocks=5,
-        baseline="boto3",
-        started_at=due_at,
-        ended_at=due_at,
-        cells=tuple(
-            CellRecord(config_id=one, workload_id="read", status="measured")
-            for one in ("boto3", "cli", "mount")
-        ),
-        datasets=(),
-        environment=Environment(
-            python="3",
-            kernel="6",
-            machine="x86_64",
-            cpu_model="test",
-            cpu_count=2,
-            memory_bytes=1,
-            packages={},
-            git_commit="0" * 40,
-        ),
-        harness=None,
-        timing=Timing(server_start_ms=0, prepare_ms=0, measure_ms=0, wall_ms=0),
-        schedule="nightly",
-        scheduled_at=due_at,
-    )
+        write_nightly(
+            store, run, [reads_summary(config_id, time_ns) for config_id, time_ns in times_ns.items()]
+        )
+        cells = [CellRecord(config_id=one, workload_id="read", status="measured") for one in times_ns]
+        write_run(store, run_record(run, due_at, cells, schedule="nightly", scheduled_at=due_at))
 
 
 def test_one_cell_is_shown_with_its_levels(tmp_path: object, s3bench: Command) -> None:

@@ -2,16 +2,17 @@
 
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from configs.run_record import CellRecord, Environment, RunIdentity, RunRecord, Timing
+from configs.run_record import CellRecord, RunIdentity, RunRecord
 from tasks.results.schema import SAMPLES
 from tasks.results.store import open_store
 from tasks.results.writer import write_cell, write_run
+from tests.records import run_record
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 RUN = RunIdentity(run_id="20260101T020000Z-1a2b3c4d", dt="2026-01-01")
@@ -49,31 +50,7 @@ def stored(tmp_path: Path) -> RunRecord:
             "workload.concurrency": "1",
         },
     )
-    record = RunRecord(
-        **RUN.model_dump(),
-        suite="small",
-        suite_sha256="ab" * 32,
-        lab=True,
-        seed=1,
-        blocks=5,
-        baseline="sdk",
-        started_at=START,
-        ended_at=START + timedelta(seconds=9),
-        cells=(cell,),
-        datasets=(),
-        environment=Environment(
-            python="3.11.7",
-            kernel="Linux",
-            machine="x86_64",
-            cpu_model="Some processor",
-            cpu_count=2,
-            memory_bytes=2**33,
-            packages={},
-            git_commit="0" * 40,
-        ),
-        harness=None,
-        timing=Timing(server_start_ms=0, prepare_ms=0, measure_ms=9000, wall_ms=9000),
-    )
+    record = run_record(RUN, START, [cell])
     store = open_store(str(tmp_path / "results"))
     write_cell(store, RUN, "sdk", "read", pa.Table.from_pylist(reads, schema=SAMPLES))
     write_run(store, record)

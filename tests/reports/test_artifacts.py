@@ -88,8 +88,8 @@ def test_the_summary_begins_with_what_must_not_be_overlooked_and_the_line_of_eac
 ) -> None:
     lines = [line for line in _summary(_report(run)).splitlines() if line]
     assert lines[0].startswith("# Run 2026")
-    assert lines[1].startswith("> **SKIPPED CELLS: 1 of 7")
-    assert lines[2].startswith("> **LOCAL LAB")
+    assert lines[1].startswith("> **LOCAL LAB")
+    assert lines[2].startswith("> **SKIPPED CELLS: 1 of 7")
     assert lines[4:6] == ["## Summary", "**Each workload in a line**"]
 
 

@@ -115,7 +115,7 @@ def test_gaps_come_first_the_latest_first_and_then_what_has_changed(view: Histor
             "## Changes",
             "| mount/read read | p90 | confirmed | fast | 1.50, slower | 20.0 | 30.0 | 2026-02-07 |",
             "| mount/read read | p50 | confirmed | fast | 1.50, slower | 10.0 | 15.0 | 2026-02-07 |",
-            "![p50 night by night of mount/read read.](data:image/svg+xml;base64,",
+            "![p50 night by night of all configurations, mount/read read.](data:image/svg+xml;base64,",
         )
     ]
     assert places == sorted(places)
@@ -243,7 +243,24 @@ def test_a_small_step_is_told_by_the_slow_rule_beside_what_changed_on_its_night(
     page = history_markdown(explained)
     assert "boto3 1.43.1 → 1.44.8 on the same night" in page
     assert "| 2026-02-15 | boto3 1.43.1 → 1.44.8 | everywhere |" in page
-    assert "Each dashed line is a night since which something of the environment is otherwise." in page
+    assert "Dotted: something of the environment changed." in page
+
+
+def test_the_picture_of_changes_has_a_sign_for_each_and_a_table_of_every_night(
+    explained: HistoryView,
+) -> None:
+    picture = nights_picture(explained)
+    assert picture is not None
+    assert picture.table is not None
+    assert picture.table.header == ("Night", "all configurations", "boto3/read read")
+    assert len(picture.table.rows) == 60
+    newest, oldest = picture.table.rows[0], picture.table.rows[-1]
+    assert (newest[0], oldest[0]) == ("2026-03-01", "2026-01-01")
+    assert int(newest[2]) == pytest.approx(112 * WOBBLE[4] / WOBBLE[0], abs=2)
+    assert int(oldest[2]) == pytest.approx(100, abs=2)
+    assert "▲ since this night something is slower" in picture.caption
+    signs = re.findall(r'<use [^>]*style="fill:#d55e00', picture.svg)
+    assert len(signs) == 1, "p50 and p90 changed in the same night"
 
 
 def test_made_up_nights_are_told_as_such_first(explained: HistoryView, view: HistoryView) -> None:

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -9,7 +10,7 @@ from rich.console import Console
 
 from tasks.reports import wording
 from tasks.reports.document import Table
-from tasks.reports.html import render_html
+from tasks.reports.html import render_html, short_columns
 from tasks.reports.pictures import pictures, thinned
 from tasks.reports.run_sections import document
 from tasks.reports.terminal import render
@@ -32,7 +33,7 @@ class _Page(HTMLParser):
         self.attributes: list[tuple[str, str, str]] = []
         self.rows: list[list[str]] = []
         self.sections: list[tuple[int, int]] = []
-        """Of each section: its tables, and its pictures without one of their own."""
+        """Of each section: its tables, and its pictures that name none."""
         self.text = ""
         self.feed(page)
         self.close()
@@ -101,6 +102,37 @@ def test_everything_that_came_from_data_is_escaped(run: "Run") -> None:
     assert "<script" not in render_html(build_report(None, evil, run.samples))
 
 
+@pytest.mark.filterwarnings("error")
+def test_no_name_hides_or_turns_other_text_or_breaks_a_drawing(run: "Run") -> None:
+    for row in run.rows:  # ESC, a turn to the left, and what would end a comment or CDATA
+        row["config_id"] = f"{row['config_id']}\x1b[31m\u202e-->]]>"
+    report = build_report(None, "run\x07", run.samples)
+    page = render_html(report)
+    assert [sign for sign in page if not sign.isprintable() and sign != "\n"] == []
+    for picture in pictures(report, "scan_staged"):
+        text = "".join(ET.fromstring(picture.svg).itertext())  # noqa: S314 - drawn by ourselves
+        assert "mount_rclone\ufffd[31m\ufffd-->]]>" in text
+
+
+def test_words_that_are_short_ask_for_no_room_and_long_ones_wrap() -> None:
+    rows = (("2026-11-30", "✓", "a reason that takes a whole sentence to tell"), ("2026-11-23", "✗", "none"))
+    table = Table("Nights", ("Week from", "Mon", "Why"), rows, prose=frozenset({1, 2, 3}))
+    assert short_columns(table) == {0, 1}
+    assert short_columns(replace(table, prose=frozenset())) == {0}
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_a_table_has_the_blocks_as_rows_unless_configurations_are_more(run: "Run", count: int) -> None:
+    names = [f"c{place}" for place in range(count)]
+    run.rows = [row for name in names for row in run.operations(name, "read", "read", run.many(10))]
+    (table,) = [one.table for one in pictures(_report(run), "read") if one.kind == "blocks"]
+    blocks = [f"block {place}" for place in range(5)]
+    assert table is not None
+    first, columns, rows = ("Block", names, blocks) if count == 2 else ("Configuration", blocks, names)
+    assert table.header == (first, *columns)
+    assert [row[0] for row in table.rows] == rows
+
+
 def test_the_page_and_the_terminal_show_the_same_figures(run: "Run") -> None:
     report = _report(run)
     console = Console(width=300, record=True, quiet=False, file=None, force_terminal=False)
@@ -139,10 +171,10 @@ def test_every_picture_is_described_and_its_ids_are_its_own(run: "Run") -> None:
 def test_every_picture_has_a_table_of_its_figures(run: "Run") -> None:
     page = _Page(render_html(_report(run)))
     told = [value for _, name, value in page.attributes if name == "aria-details"]
-    assert len(told) == 3 * 3  # that of stages stands in the section's own tables
-    assert all(("details", "id", one) in page.attributes for one in told)
-    assert sum(alone for _, alone in page.sections) == 1
-    assert all(tables for tables, alone in page.sections if alone)
+    own = [one for one in told if ("details", "id", one) in page.attributes]
+    beside = [one for one in told if ("div", "id", one) in page.attributes]
+    assert (len(own), len(beside), len(told)) == (3 * 3, 1, 3 * 3 + 1), "stages have the section's tables"
+    assert all(alone == 0 for _, alone in page.sections)
 
 
 def test_the_tables_of_pictures_have_the_figures_of_the_samples(run: "Run") -> None:
@@ -159,7 +191,8 @@ def test_the_tables_of_pictures_have_the_figures_of_the_samples(run: "Run") -> N
     assert mine[-1] == wording.milliseconds(times[-1])
     assert figures["percentiles"]["mount_rclone"][1].startswith(f"{wording.milliseconds(times[49])} (")
     assert figures["percentiles"]["mount_rclone"][4].startswith("≥ "), "100 samples have no p99"
-    assert len(figures["blocks"]["mount_rclone"]) == 5
+    assert list(figures["blocks"]) == [f"block {place}" for place in range(5)]
+    assert all(len(row) == 2 for row in figures["blocks"].values())
 
 
 def _by_name(table: Table | None) -> list[tuple[str, tuple[str, ...]]]:

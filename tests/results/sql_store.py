@@ -21,13 +21,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from configs.run_record import CellRecord, Environment, Night, RunRecord, Timing
+from configs.run_record import CellRecord, Night, RunIdentity, RunRecord
 from tasks.results.compaction import compact_month, finished_months
 from tasks.results.names import changes_name, costs_name
 from tasks.results.schema import CHANGES, COSTS, SAMPLES
 from tasks.results.store import Store, open_store
 from tasks.results.writer import encoded, write_cell, write_nightly, write_run
 from tasks.stats.summaries import summarise
+from tests.records import run_record
 
 SCHEDULE = "nightly"
 CONFIGS = ("boto3", "mount", "rust")
@@ -109,31 +110,11 @@ def _record(night: date, run_id: str, *, lab: bool = False, failed: str = "") ->
         for config_id in CONFIGS
     ]
     cells.append(CellRecord(config_id="mount", workload_id="write-1k", status="skipped", reason="no 'fuse'"))
-    return RunRecord(
-        run_id=run_id,
-        dt=Night(schedule=SCHEDULE, scheduled_at=due_at).dt,
-        suite="nightly",
-        suite_sha256="ab" * 32,
+    return run_record(
+        RunIdentity(run_id=run_id, dt=Night(schedule=SCHEDULE, scheduled_at=due_at).dt),
+        started_at,
+        cells,
         lab=lab,
-        seed=1,
-        blocks=5,
-        baseline="boto3",
-        started_at=started_at,
-        ended_at=started_at + timedelta(minutes=30),
-        cells=tuple(cells),
-        datasets=(),
-        environment=Environment(
-            python="3.11.7",
-            kernel="6.1",
-            machine="x86_64",
-            cpu_model="One processor",
-            cpu_count=2,
-            memory_bytes=2**33,
-            packages={},
-            git_commit="0" * 40,
-        ),
-        harness=None,
-        timing=Timing(server_start_ms=0, prepare_ms=0, measure_ms=9000, wall_ms=9000),
         schedule=SCHEDULE,
         scheduled_at=due_at,
     )

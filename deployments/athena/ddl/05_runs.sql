@@ -26,7 +26,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS `s3bench`.`runs` (
   `harness_json` string,
   `schedule` string,
   `scheduled_at` timestamp,
-  `synthetic` boolean
+  `synthetic` boolean,
+  `measured_by` string
 )
 PARTITIONED BY (`dt` string)
 STORED AS PARQUET
