@@ -1,5 +1,6 @@
 """Fixtures that every test may use: a real S3 server on loopback, and a bucket of one's own in it."""
 
+import gc
 import os
 import secrets
 import socket
@@ -12,12 +13,32 @@ from typing import TYPE_CHECKING
 
 import boto3
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tasks.lab.local_lab import running_lab
 from tasks.lab.state import AWS_SHAPED_VARIABLES_TO_UNSET, LabState
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+
+class OnePlaceForFlows(LoadScopeScheduling):
+    """Keeps the tests of a module together, and all of `tests/flows`, which share one Prefect server."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/flows" if nodeid.startswith("tests/flows/") else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OnePlaceForFlows | None:
+    """Who runs what where `--dist=loadscope` is asked for: what has most tests begins."""
+    return OnePlaceForFlows(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: no collection of garbage needs to look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
