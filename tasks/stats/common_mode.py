@@ -39,12 +39,15 @@ class Logs:
         """The nights that a rule sees with this one as the latest, shaped (series + 1, nights).
 
         What the nights share is taken out of each series, and is the row after all of them. Where too few
-        configurations were measured in the latest night to tell, each stays as it was measured.
+        configurations were measured in the latest night to tell, each stays as it was measured, and is seen
+        beside the other nights of that kind alone: beside all of them, what changed for all configurations
+        weeks ago would be told again of these few.
         """
         seen = self.values[:, max(0, night + 1 - window) : night + 1]
         shared = common(seen, self.rows)
         if np.isnan(shared[-1]):
-            return np.vstack([seen, np.full(seen.shape[1], np.nan)])
+            of_its_kind = np.where(np.isnan(shared), seen, np.nan)
+            return np.vstack([of_its_kind, np.full(seen.shape[1], np.nan)])
         return np.vstack([seen - shared, shared])
 
     def whole(self) -> "NDArray[np.float64]":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAST_RULE", "SLOW_RULE", "Change", "Rules", "Status", "changes", "common_factors"]
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Of both rules: another one where the same nights and settings would give other changes."""
 
 Status = Literal["watching", "confirmed", "passed"]
@@ -145,7 +145,7 @@ def _change(panel: Panel, own: "NDArray[np.float64]", method: str, firing: Firin
 
 
 def _status(own: "NDArray[np.float64]", firing: Firing, method: str) -> Status:
-    """What the slow rule finds has been away for five nights already."""
+    """What the slow rule finds has been away for four nights of five, or as many of more, already."""
     if method == SLOW_METHOD:
         return "confirmed"
     before = own[firing.before]

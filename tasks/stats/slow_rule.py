@@ -9,6 +9,10 @@ step cannot hide itself in them; and where these are few, the threshold is that 
 Then 70 % of the k nights must be beyond half of the change, which three wild nights in five are not, and the
 change at least 5 % and as large as the noise.
 
+Since when is told by another sum than that which finds it (see `_first_away`): on the test bed, counted in
+measured nights, 87 % of steps of 10 % and 94 % of 15 % are dated to within one. A bad night just before the
+step is taken for its first where it lies nearer to the new level.
+
 After a change the series is judged by the nights since: so the next one is found too, ten nights later.
 
 Measured with the fast rule on the test bed of `make bench` (`change_false_alarms`, `change_delay`: 300
@@ -25,6 +29,7 @@ medians, of 3 nights and of 28, which raise 3 false alarms a year.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -124,14 +129,20 @@ def _firings(logs: Logs, night: int, since: "NDArray[np.intp]", rule: SlowRule) 
     steady = _steadiness(values[judged], least[judged], rule)
     best = _best(values[judged], least[judged], steady, rule)
     for place in np.flatnonzero(np.abs(best.score) > _threshold(steady.nights, rule)).tolist():
-        row, split = int(judged[place]), len(values[0]) - int(best.nights[place])
+        row = int(judged[place])
         begun = len(values[0]) - int(known[row])
+        own_values, own_nights = values[row, begun:], first + nights[row, begun:]
         noise = float(steady.noise[place])
-        effect = _effect(values[row, begun:split], values[row, split:], noise, rule)
-        if effect is not None:
-            seen = first + nights[row]
-            before, recent = seen[begun:split], seen[split:]
-            yield Firing(row, night, int(recent[0]), effect, noise, before, recent)
+        split = len(own_values) - int(best.nights[place])
+        effect = _effect(own_values[:split], own_values[split:], noise, rule)
+        if effect is None:
+            continue
+        dated = _first_away(own_values, split, effect, int(least[row]), rule)
+        effect_since = _effect(own_values[:dated], own_values[dated:], noise, rule)
+        if effect_since is not None:
+            split, effect = dated, effect_since
+        before, recent = own_nights[:split], own_nights[split:]
+        yield Firing(row, night, int(recent[0]), effect, noise, before, recent)
 
 
 def _effect(
@@ -144,6 +155,20 @@ def _effect(
         return None
     beyond = np.count_nonzero(np.sign(effect) * away > abs(effect) / 2)
     return effect if beyond >= rule.share * len(recent) else None
+
+
+def _first_away(values: "NDArray[np.float64]", split: int, effect: float, least: int, rule: SlowRule) -> int:
+    """The place of the first night of a change that was found with the split between two others.
+
+    Each night counts from -1/2, where it lies at the old middle or beyond, to 1/2, where it lies at the new
+    one or beyond, and the sum of those since is the greatest. The split itself cannot tell: it leaves five
+    nights at least, and what is found with the fourth night of a change would begin one night too early.
+    """
+    towards = np.clip((values - np.median(values[:split])) / effect, 0, 1) - 0.5
+    fewest = ceil(rule.share * rule.fewest_nights)
+    recent = np.arange(fewest, min(rule.most_nights, len(values) - least) + 1)
+    since = towards[::-1].cumsum()[recent - 1]
+    return len(values) - int(recent[since.argmax()])
 
 
 def _steadiness(values: "NDArray[np.float64]", least: "NDArray[np.intp]", rule: SlowRule) -> _Steadiness:

@@ -191,6 +191,33 @@ def _nights_until(panel: Panel, at: NDArray[np.intp], rows: NDArray[np.intp]) ->
 
 
 @figure
+def change_dates(_folder: Path) -> Iterator[Figure]:
+    """How near the night since when a step is told is to its own: in nights of the calendar."""
+    for percent, least in ((10, 0.75), (15, 0.85), (30, 0.9)):
+        bed = Bed(600, 200)
+        at = STEP_AT + np.arange(bed.series) % 10
+        step = np.where(np.arange(bed.nights) >= at[:, np.newaxis], np.log1p(percent / 100), 0.0)
+        apart = _nights_apart(bed.panel(2, step), at)
+        near = float(np.mean(np.abs(apart) <= 1))
+        name = f"change_dates_{percent}"
+        yield Figure(name, near, "within a night of the step", f">= {least}", near >= least)
+        yield Figure(f"{name}_mean", float(np.mean(apart)), "nights late on the average", "none", holds=True)
+
+
+def _nights_apart(panel: Panel, at: NDArray[np.intp]) -> NDArray[np.int64]:
+    """By how many nights each step that was found is told too late; too early is below 0."""
+    place = {key: row for row, key in enumerate(panel.keys)}
+    first: dict[int, int] = {}
+    for change in sorted(changes([panel]), key=lambda one: one.known_at):
+        row = place[change.series] if change.series else None
+        if row is not None and change.direction == "slower":
+            stepped_at = FIRST + timedelta(days=int(at[row]))
+            if change.known_at >= stepped_at:
+                first.setdefault(row, (change.since_at - stepped_at).days)
+    return np.array(list(first.values()), np.int64)
+
+
+@figure
 def change_blips(_folder: Path) -> Iterator[Figure]:
     """Three nights of 30 % more are an incident for the fast rule, and no lasting change for the slow one."""
     bed = Bed(600, 200)

@@ -43,16 +43,22 @@ DOCUMENTS, PAIRS_OF_DOCUMENT = 2000, 40
 Floats = npt.NDArray[np.float64]
 
 
-def operations_ns(rng: np.random.Generator, units: tuple[int, int], each: int, ratio: float) -> Floats:
+def operations_ns(
+    rng: np.random.Generator, units: tuple[int, int], each: int, ratio: float, phi: float = 0.0
+) -> Floats:
     """Times of both sides, shaped (simulations, 2, blocks or nights, operations).
 
-    Every block or night has an effect that both share and one of its own. One operation in fifty is slow:
+    Every block or night has an effect that both share and one of its own, which correlates by `phi` with the
+    one before it. One operation in fifty is slow:
     twice as slow, and an exponential tail more, whose size has an effect of its own.
     """
     simulations, count = units
     shape = (simulations, 2, count, each)
     shared = rng.normal(0, SHARED_EFFECT, (simulations, 1, count, 1))
     own = rng.normal(0, OWN_EFFECT, (simulations, 2, count, 1))
+    own[:, :, 1:] *= np.sqrt(1 - phi**2)
+    for unit in range(1, count):
+        own[:, :, unit] += phi * own[:, :, unit - 1]
     times = TYPICAL_NS * np.exp(shared + own + BODY * rng.standard_normal(shape))
     slow = rng.random(shape) < SLOW_SHARE
     tail = np.exp(rng.normal(0, TAIL_EFFECT, (simulations, 2, count, 1)))
@@ -155,6 +161,23 @@ def coverage(_folder: Path) -> Iterator[Figure]:
             share = 100 * held[statistic] / SIMULATIONS
             name = f"coverage_{statistic}_{count}_{unit}"
             yield Figure(name, share, "% of intervals hold the true ratio", "93 to 97", 93 <= share <= 97)
+
+
+@figure
+def coverage_alike(_folder: Path) -> Iterator[Figure]:
+    """Of the same interval where nights resemble those before them, of which it knows nothing."""
+    for phi in (0.3, 0.5):
+        for nights in (5, 30):
+            rng = np.random.default_rng([nights, 7])
+            held: Counter[str] = Counter()
+            for _ in range(SIMULATIONS // AT_ONCE):
+                values = statistics_ns(operations_ns(rng, (AT_ONCE, nights), 300, TRUE_RATIO, phi))
+                for simulation in range(AT_ONCE):
+                    held.update(covering(by_night(values, simulation, 300)))
+            for statistic in STATISTICS:
+                share = 100 * held[statistic] / SIMULATIONS
+                name = f"coverage_{statistic}_{nights}_nights_phi_0{10 * phi:.0f}"
+                yield Figure(name, share, "% of intervals hold the true ratio", "none", holds=True)
 
 
 @figure

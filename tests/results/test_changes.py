@@ -83,7 +83,7 @@ def test_the_table_says_how_each_was_found_to_any_reader(tmp_path: Path, store: 
     columns = "schedule, config_id, meaning, direction, status, since_dt, method, version, settings_json"
     rows = duckdb.read_parquet(str(path)).order("ratio DESC").project(columns).fetchall()
     assert rows[0][:-1] == (
-        *("nightly", "boto3", "abc 1 1 1024", "slower", "watching", "2026-01-01", "fast rule", "1"),
+        *("nightly", "boto3", "abc 1 1 1024", "slower", "watching", "2026-01-01", "fast rule", "2"),
     )
     assert json.loads(rows[0][-1]) == asdict(FAST_RULE)
     assert rows[1][:7] == ("nightly", None, None, "faster", "confirmed", "2026-01-01", "slow rule")

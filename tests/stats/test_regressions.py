@@ -138,7 +138,7 @@ def test_a_change_says_since_when_by_how_much_and_how_it_was_found() -> None:
         nights_before=28,
         method="fast rule",
         settings=FAST_RULE,
-        version="1",
+        version="2",
         noise=pytest.approx(0.015, rel=0.05),
         nights_after=5,
         status="confirmed",
@@ -219,6 +219,44 @@ def test_a_change_of_one_is_found_although_the_night_slowed_all_of_them() -> Non
 
 def test_two_configurations_have_nothing_in_common_that_could_be_told_from_a_change() -> None:
     assert np.isnan(common_factors(panel_of(np.stack([steady(40), steady(40)])))).all()
+
+
+@pytest.mark.parametrize("partial_nights", [1, 5])
+def test_a_night_of_two_configurations_tells_nothing_again_that_changed_for_all_of_them(
+    partial_nights: int,
+) -> None:
+    values = np.stack([steady(100) * size for size in (1, 2, 3, 4, 5)])
+    values[:, 50:] *= 1.2
+    values[2:, 62 : 62 + partial_nights] = np.nan
+    found = changes([panel_of(values)])
+    assert [(change.name, change.since_at) for change in found] == [("all configurations", nights(100)[50])]
+
+
+def test_a_schedule_that_keeps_two_of_its_configurations_judges_them_by_the_nights_since() -> None:
+    values = np.stack([steady(140) for _ in range(5)])
+    values[2:, 60:] = np.nan
+    values[0, 110:] *= 1.3
+    found = changes([panel_of(values)])
+    assert [(change.name, change.since_at, change.known_at) for change in found] == [
+        ("config-00/read read", nights(140)[110], nights(140)[112])
+    ]
+
+
+@pytest.mark.parametrize("configurations", [1, 4])
+def test_nights_without_any_noise_have_no_change_until_there_is_one(configurations: int) -> None:
+    values = np.full((configurations, 80), 10.0)
+    assert changes([panel_of(values)]) == ()
+    values[0, 50:] *= 1.07
+    (change,) = changes([panel_of(values)])
+    assert (change.since_at, change.ratio) == (nights(80)[50], pytest.approx(1.07))
+
+
+def test_a_night_that_nothing_has_a_value_of_is_passed_over() -> None:
+    values = np.stack([steady(60) for _ in range(4)])
+    values[0, 40:] *= 1.3
+    values[:, [20, 41]] = np.nan
+    (change,) = changes([panel_of(values)])
+    assert (change.since_at, change.known_at) == (nights(60)[40], nights(60)[43])
 
 
 def test_a_configuration_with_many_workloads_counts_once_in_what_is_common() -> None:

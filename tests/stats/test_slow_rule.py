@@ -33,6 +33,15 @@ def test_a_small_step_that_stays_is_found_with_its_first_night_its_size_and_the_
     assert firing.recent.tolist() == list(range(firing.since, firing.night + 1))
 
 
+def test_a_step_that_is_found_with_its_fourth_night_begins_with_its_first() -> None:
+    values = noisy(140, 9, rows=40) / 3
+    values[:, 100:] += np.log(1.2)
+    found = list(slow_firings(of(values), SLOW_RULE))
+    assert sum(firing.night == 103 for firing in found) >= 10
+    assert {firing.since for firing in found} == {100}
+    assert [firing.effect for firing in found] == pytest.approx([np.log(1.2)] * 40, abs=0.025)
+
+
 @pytest.mark.parametrize("size", [0.3, 1.0, -1.0])
 def test_three_wild_nights_are_no_lasting_change_however_wild(size: float) -> None:
     values = noisy(160, 2, rows=40)
