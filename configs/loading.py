@@ -10,12 +10,14 @@ from configs.choices import known_suites, suite_folders
 from configs.crt_workloads import with_counterparts
 from configs.documents import Document, parse_document, read_document
 from configs.errors import UserError
-from configs.mistakes import explain, lab_overlay
+from configs.mistakes import explain, is_to_be_given, lab_overlay
 from configs.overlays import Stack, setting_document, suggestion
 from configs.parameters import SuiteParameters
 from configs.suite import Suite
 
 _KEYS: Final = tuple(Suite.model_fields)
+_PLACES: Final = ("targets", "venues")
+"""What a targets file tells: where things are for whoever runs a suite."""
 
 
 def load_suite(
@@ -30,7 +32,7 @@ def load_suite(
     Args:
         name_or_path: which suite.
         in_lab: whether its lab overlay is laid over it: `lab/<file name>` beside the suite.
-        targets_file: a YAML file with the one key `targets`, laid over that.
+        targets_file: a YAML file with the keys `targets` and `venues`, laid over that.
         settings: `path.to.key=value` each, laid over that one after another.
 
     Raises:
@@ -62,6 +64,24 @@ def suite_of(parameters: SuiteParameters) -> Suite:
     if parameters.only:
         suite = suite.only(tuple(parameters.only))
     return suite.with_logs_from(parameters.logs_from) if parameters.logs_from else suite
+
+
+def mistakes_in(name_or_path: str) -> tuple[str, ...]:
+    """What keeps a suite from being run, whatever targets are laid over it: a line for each mistake."""
+    try:
+        load_suite(name_or_path)
+    except UserError as error:
+        return tuple(line for line in str(error).splitlines() if not is_to_be_given(line))
+    return ()
+
+
+def raw_suite(name_or_path: str) -> dict[str, object]:
+    """What the file of a suite says, unchecked: one whose buckets are yet to be named is no suite.
+
+    Raises:
+        UserError: There is no such file, or it is no YAML.
+    """
+    return read_document(suite_path(name_or_path), "suite", _KEYS).values
 
 
 def suite_path(name_or_path: str) -> Path:
@@ -114,18 +134,18 @@ def _lab_document(suite: Path) -> Document:
 
 
 def _targets_document(path: Path, below: Stack) -> Document:
-    document = read_document(path, "targets file", ("targets",))
+    document = read_document(path, "targets file", _PLACES)
     for part in document.values:
-        if part != "targets":
+        if part not in _PLACES:
             line = document.found((part,))[1]
-            raise UserError(f"{path}:{line}: {part}: a targets file has the one key targets")
-    known = below.values.get("targets")
-    given = document.values.get("targets")
-    if not isinstance(known, Mapping) or not isinstance(given, Mapping):
-        return document  # not a mapping: named with its line when the suite is made
-    for name in given:
-        if name not in known:
-            line = document.found(("targets", name))[1]
-            message = f"{path}:{line}: targets.{name}: the suite has no such target{suggestion(name, known)}"
-            raise UserError(message)
+            raise UserError(f"{path}:{line}: {part}: a targets file has the keys targets and venues alone")
+    for part in _PLACES:
+        known, given = below.values.get(part), document.values.get(part)
+        if not isinstance(known, Mapping) or not isinstance(given, Mapping):
+            continue  # not a mapping: named with its line when the suite is made
+        for name in given:
+            if name not in known:
+                line = document.found((part, name))[1]
+                told = f"the suite has no such {part.removesuffix('s')}{suggestion(name, known)}"
+                raise UserError(f"{path}:{line}: {part}.{name}: {told}")
     return document

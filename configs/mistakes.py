@@ -21,6 +21,9 @@ LAB_OVERLAYS = "lab"
 _PLACEHOLDER = "FILL-IN"
 """How a value ends that a suite ships with and that is none."""
 
+_PLACES = (("targets",), ("venues",))
+_TO_BE_GIVEN = "; give it with --set "
+
 _WRONG_KINDS = frozenset({"union_tag_invalid", "union_tag_not_found", NOT_FOR_SUITES})
 """Types of pydantic's errors."""
 
@@ -85,13 +88,18 @@ def _at(path: tuple[str, ...], stack: Stack) -> str:
 def _how_to_fill_in(path: tuple[str, ...], stack: Stack) -> str:
     """For what a suite leaves to be given, or names with a placeholder: how to give it."""
     first = stack.documents[0]
-    if path[:1] != ("targets",) or len(path) != 3 or stack.holder(path)[0] is not first:  # noqa: PLR2004
+    if path[:1] not in _PLACES or len(path) != 3 or stack.holder(path)[0] is not first:  # noqa: PLR2004
         return ""
     has_overlay = lab_overlay(Path(first.where)).is_file()
     if first.found(path)[0] == len(path) and not has_overlay:
         return ""
     lab = ", or run it in the local lab with --in-lab" if has_overlay else ""
-    return f"; give it with --set {'.'.join(path)}=… or --targets FILE{lab}"
+    return f"{_TO_BE_GIVEN}{'.'.join(path)}=… or --targets FILE{lab}"
+
+
+def is_to_be_given(line: str) -> bool:
+    """Whether a line of `explain` is about what a suite leaves to whoever runs it."""
+    return _TO_BE_GIVEN in line
 
 
 def _what_is_wrong(details: ErrorDetails, path: tuple[str, ...], stack: Stack, model: type[Model]) -> str:

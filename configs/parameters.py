@@ -53,7 +53,10 @@ LateAfterMinutes = Annotated[
 
 
 def _suite_choices(schema: dict[str, Any]) -> None:
-    schema.update(position=0, enum=list(known_suites()))
+    from configs.loading import mistakes_in  # noqa: PLC0415 - which needs these models
+
+    # A form has no place to say what is wrong with one: the operator is told when the deployments are served.
+    schema.update(position=0, enum=[name for name in known_suites() if not mistakes_in(name)])
 
 
 def _configuration_choices(schema: dict[str, Any]) -> None:
@@ -162,6 +165,16 @@ class BenchmarkParameters(SuiteParameters):
             json_schema_extra={"position": 10},
         ),
     ] = None
+    max_usd: Annotated[
+        float,
+        Field(
+            gt=0,
+            title="Spend at most, in USD",
+            description="A run whose estimate is above this does not start. The suite's max_cost_usd holds "
+            "too, so that the smaller one decides; unknown prices are refused unless that one is null",
+            json_schema_extra={"position": 11},
+        ),
+    ] = 5.0
     dask_scheduler: Annotated[
         Annotated[str, Field(pattern=r"^(tcp|tls)://([^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):\d+$")] | None,
         Field(

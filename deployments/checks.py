@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from configs.choices import refuse_missing_suites, troubles_of_suites
+from configs.choices import known_suites, refuse_missing_suites, troubles_of_suites
 from configs.errors import UserError
 from configs.lab_marker import LAB_MARKER
+from configs.loading import mistakes_in
 from configs.overlays import nearest
 from deployments.catalogue import Operation, refuse_unknown_suite
 from deployments.commands import say
@@ -55,6 +56,9 @@ def say_troubles_of_suites() -> None:
     """A line for each suite of the operator's own folder that is not what it looks like."""
     for line in troubles_of_suites():
         say(line)
+    for name in known_suites():
+        for line in mistakes_in(name):
+            say(f"{line}: {name} is not offered in the form until it is mended and this started anew")
 
 
 def refuse_full_disk(folder: Path) -> None:

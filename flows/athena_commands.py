@@ -48,9 +48,9 @@ def ddl(
 def duckdb(results: ResultsOption = "results", database: DatabaseOption = "s3bench") -> None:
     """Print the same tables and views for DuckDB, over a folder or S3."""
     from tasks.results.duckdb_views import duckdb_views  # noqa: PLC0415 - as above
-    from tasks.results.store import open_store  # noqa: PLC0415 - as above
+    from tasks.results.store import open_existing_store  # noqa: PLC0415 - as above
 
-    typer.echo(duckdb_views(open_store(results), database), nl=False)
+    typer.echo(duckdb_views(open_existing_store(results), database), nl=False)
 
 
 @athena_app.command()

@@ -41,8 +41,8 @@ def history(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from tasks.reports.history_page import history_document  # noqa: PLC0415 - as above
     from tasks.reports.history_view import look_back  # noqa: PLC0415 - as above
     from tasks.reports.terminal import render_document  # noqa: PLC0415 - as above
-    from tasks.results.store import open_store  # noqa: PLC0415 - as above
+    from tasks.results.store import open_existing_store  # noqa: PLC0415 - as above
 
-    view = look_back(open_store(results), parameters, datetime.now(UTC))
+    view = look_back(open_existing_store(results), parameters, datetime.now(UTC))
     shown = history_document(view) if cell is None else cell_document(view, cell)
     render_document(shown, PatientConsole())

@@ -49,8 +49,12 @@ _COMMON: Final = (
     "What all configurations share in a night is taken out first, where there are "
     f"{FEWEST_CONFIGURATIONS} or more."
 )
+_RATIO: Final = (
+    "Ratio is without that share; before and after are medians of nights as measured, and may differ by "
+    "another one. A level below holds all its nights, a change those by which it was found."
+)
 _TAIL: Final = f"From p99 no change is told below {JUDGED_FROM_N['p99']:,} samples a night."
-_RULES: Final = (_FAST, _SLOW, _STATES, _COMMON, _TAIL)
+_RULES: Final = (_FAST, _SLOW, _STATES, _COMMON, _RATIO, _TAIL)
 _NOISE: Final = (
     "Noise is the robust standard deviation of a night around the level of its series, what all "
     "configurations share taken out: a smaller step cannot be seen."

@@ -24,7 +24,8 @@ _LAB: Final = "LOCAL LAB: these numbers describe this machine, not Amazon S3."
 _BOUNDS: Final = "≥ x: the operations do not tell the quantile, which lies above x; (x): nor any bound of it."
 _MEDIAN_NIGHT: Final = (
     "A configuration's own figure is that of its median night, as far as the operations of that night tell "
-    "it; n counts all nights that were paired."
+    "it; n counts all nights that were paired. A ratio is of the nights' own quantiles, and its interval "
+    "from their spread: it may tell a winner where one night alone does not tell the quantile."
 )
 _ROBUST: Final = (
     "robust: the Hodges-Lehmann estimate, which a few wild pairs do not move; shown where it is farther from "

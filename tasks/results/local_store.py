@@ -59,6 +59,15 @@ class LocalStore:
             _write_synced(probe, b"\0" * 4096)
             probe.unlink()
 
+    def probe(self) -> str:
+        """See `Store`. A folder that is not there yet is not made: what it would lie in is written to."""
+        there = next(one for one in (self._root.absolute(), *self._root.absolute().parents) if one.exists())
+        with _explained(self.location):
+            written = _temporary(there / "check.parquet")
+            _write_synced(written, b"\0" * 4096)
+            written.unlink()
+        return ""
+
     def put(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """See `Store`.
 

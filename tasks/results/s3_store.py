@@ -1,6 +1,7 @@
 """A result store below a prefix of a bucket: one PUT to a file's only key, which is atomic in S3."""
 
 import contextlib
+import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 _CHECK_NAME: Final = ".s3bench-write-check"
 _TAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 """What S3 answers where the key exists, or is just being written."""
+
+_OVERWRITES: Final = (
+    "the server ignores If-None-Match: it would not keep two writers of one file from replacing each other's"
+)
 
 _AMAZONS: Final = (".amazonaws.com", ".api.aws")
 """How the host names of Amazon S3 end: a bucket is the same by all of them."""
@@ -70,6 +75,30 @@ class S3Store:
         self.put(_CHECK_NAME, b"results can be written here\n", replace=True)
         self.get(_CHECK_NAME)
         self.names(_CHECK_NAME)
+
+    def probe(self) -> str:
+        """See `Store`. Also tells whether `If-None-Match` is honoured."""
+        name = f"{_CHECK_NAME}-{secrets.token_hex(8)}"
+        with _s3_explained(self._address(name)):
+            self._client.put_object(Bucket=self._bucket, Key=self._key(name), Body=b"1", IfNoneMatch="*")
+            try:
+                self._client.put_object(Bucket=self._bucket, Key=self._key(name), Body=b"2", IfNoneMatch="*")
+                warning = _OVERWRITES
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in _TAKEN:
+                    raise
+                warning = ""
+            finally:
+                kept = self._why_kept(name)
+        return "; ".join(filter(None, (warning, kept)))
+
+    def _why_kept(self, name: str) -> str:
+        """Remove a probe; tells where that is not allowed, which no run needs."""
+        try:
+            self._client.delete_object(Bucket=self._bucket, Key=self._key(name))
+        except (ClientError, BotoCoreError) as error:
+            return f"{self._address(name)} could not be removed, as no run needs to: {error}"
+        return ""
 
     def put(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """See `Store`.

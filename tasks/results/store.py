@@ -38,6 +38,17 @@ class Store(Protocol):
         """
         ...
 
+    def probe(self) -> str:
+        """Write something small and remove it again, to tell what a run would meet; no run needs it.
+
+        Returns:
+            What is not as it should be although results can be kept; empty where all is.
+
+        Raises:
+            UserError: if it cannot be written.
+        """
+        ...
+
     def put(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """Keep a file, whole or not at all. The same content again is no error.
 
@@ -96,6 +107,18 @@ def open_store(location: str | Path) -> Store:
             "such as s3://my-bucket/s3bench-results"
         )
     return S3Store(bucket, prefix)
+
+
+def open_existing_store(location: str | Path) -> Store:
+    """The store at a location, for reading: a folder has to be there.
+
+    Raises:
+        UserError: as `open_store`, and if there is no such folder.
+    """
+    store = open_store(location)
+    if isinstance(store, LocalStore) and not _folder(str(location)).is_dir():
+        raise UserError(f"{location}: there is no such folder: name the one that holds the results")
+    return store
 
 
 def _folder(text: str) -> Path:

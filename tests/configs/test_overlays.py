@@ -206,9 +206,9 @@ def test_a_value_that_another_layer_wrote_is_named_there(suite: str, tmp_path: P
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("blocks: 3", ":1: blocks: a targets file has the one key targets"),
+        ("blocks: 3", ":1: blocks: a targets file has the keys targets and venues alone"),
         ("targets: {bukket: {bucket: x}}", "targets.bukket: the suite has no such target; did you mean"),
-        ("- 1", ": a targets file is a mapping with the keys targets"),
+        ("- 1", ": a targets file is a mapping with the keys targets, venues"),
         ("targets: [1", ":1: this is no valid YAML"),
         ("targets: 5", ":1: targets: Input should be a valid dictionary"),
     ],

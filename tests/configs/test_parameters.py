@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from configs.base import Model
-from configs.choices import known_configurations, known_suites
+from configs.choices import SHIPPED_SUITES, known_configurations, known_suites
 from configs.parameters import (
     BenchmarkParameters,
     CompareParameters,
@@ -37,13 +37,16 @@ def test_no_field_is_drawn_as_raw_json(parameters: type[Model]) -> None:
 def test_suites_and_configurations_are_choices_the_operators_own_among_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "ours.yaml").write_text("configurations: {our-way: {}}", encoding="utf-8")
+    ours = (SHIPPED_SUITES / "lab.yaml").read_text("utf-8").replace("  boto3-lab:", "  our-way:")
+    (tmp_path / "ours.yaml").write_text(ours.replace("baseline: boto3-lab", ""), encoding="utf-8")
+    (tmp_path / "wrong.yaml").write_text("configurations: {their-way: {}}", encoding="utf-8")
     (tmp_path / "broken.yaml").write_text("configurations: [", encoding="utf-8")
     monkeypatch.setenv("HOME", str(tmp_path.parent))
     monkeypatch.setenv("S3BENCH_SUITES", f"~/{tmp_path.name}")
     fields = BenchmarkParameters.model_json_schema()["properties"]
-    assert fields["suite"]["enum"] == list(known_suites())
-    assert {"lab", "e1-cloudtrail-s3-files", "ours", "broken"} <= set(known_suites())
+    offered = set(fields["suite"]["enum"])
+    assert offered == set(known_suites()) - {"broken", "wrong"}, "what cannot run is no choice"
+    assert {"lab", "e1-cloudtrail-s3-files", "nightly", "ours"} <= offered
     assert fields["only"]["items"]["enum"] == list(known_configurations())
     assert {"boto3-lab", "mount-lab", "s3_files", "our-way"} <= set(known_configurations())
 
@@ -58,7 +61,8 @@ def test_no_file_of_the_operators_takes_the_form_away(
     (tmp_path / "bad.yaml").write_bytes(content.encode("utf-8", "surrogateescape"))
     monkeypatch.setenv("S3BENCH_SUITES", str(tmp_path))
     fields = BenchmarkParameters.model_json_schema()["properties"]
-    assert "bad" in fields["suite"]["enum"]
+    assert "lab" in fields["suite"]["enum"]
+    assert "bad" not in fields["suite"]["enum"]
     assert "boto3-lab" in fields["only"]["items"]["enum"]
 
 

@@ -119,8 +119,12 @@ def test_only_files_of_the_operators_own_folder_are_offered_and_the_rest_is_told
     assert set(known_suites()) - shipped == {"mine", "other", "broken"}
     assert "of-mine" in known_configurations()
     say_troubles_of_suites()
-    broken, folder, link, nightly, other = capsys.readouterr().out.splitlines()
-    assert f"S3BENCH_SUITES: {suites}/broken.yaml is no YAML: " in broken
+    folder, link, nightly, other, *mistakes = capsys.readouterr().out.splitlines()
+    assert f"{suites}/broken.yaml:2: this is no valid YAML: " in mistakes[0]
+    not_offered = [line for line in mistakes if line.endswith("until it is mended and this started anew")]
+    assert mistakes == not_offered, "a line for each mistake"
+    told = {line.rpartition(": ")[2].split()[0] for line in mistakes}
+    assert told == {"broken", "mine", "nightly", "other"}
     assert folder == f"S3BENCH_SUITES: {suites}/folder.yaml is no file that can be read: it is not offered"
     assert "link.yaml is no file that can be read" in link
     assert nightly == f"S3BENCH_SUITES: {suites}/nightly.yaml stands in for the suite nightly that ships"

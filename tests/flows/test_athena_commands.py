@@ -129,6 +129,7 @@ def test_what_cannot_be_printed_is_refused() -> None:
 def test_the_real_command_prints_what_duckdb_runs(
     s3bench: "Callable[..., subprocess.CompletedProcess[str]]", tmp_path: Path
 ) -> None:
+    (tmp_path / "results").mkdir()
     views = s3bench("athena", "duckdb", "--results", str(tmp_path / "results"), "--database", "mine")
     assert (views.returncode, views.stderr) == (0, "")
     duck = duckdb.connect()

@@ -85,3 +85,12 @@ def test_nights_in_a_bucket_are_shown_as_those_in_a_folder(
         shown.append(answer.stdout.splitlines()[2:])
     assert shown[0] == shown[1]
     assert "What has changed, the latest first" in shown[0]
+
+
+def test_a_folder_that_is_not_there_is_no_store_without_nights(s3bench: Command) -> None:
+    for command in (("history",), ("athena", "duckdb")):
+        answer = s3bench(*command, "--results", "nowhere")
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert answer.stderr == (
+            "s3bench: nowhere: there is no such folder: name the one that holds the results\n"
+        )
