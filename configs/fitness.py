@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from configs import lab_buckets
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, FileTree
 from configs.targets import MUST_BE_GIVEN, BucketTarget, DirectoryBucketTarget, MountTarget
+from configs.venues import LOCAL
 from configs.workloads import (
     BEGIN_WITHIN,
     BlobRead,
@@ -45,6 +46,7 @@ class UnfitPartsError(ValueError):
 def problems_of(suite: "Suite") -> Iterator[Problem]:
     """Everything that does not fit."""
     yield from _target_problems(suite)
+    yield from _venue_problems(suite)
     yield from _configuration_problems(suite)
     yield from _workload_problems(suite)
 
@@ -82,6 +84,22 @@ def _mount_problems(suite: "Suite", place: tuple[str, ...], target: MountTarget)
     if suite.lab and target.path is not None:
         message = "the lab says where it is mounted: leave path out, or write null in an overlay"
         yield Problem((*place, "path"), message)
+
+
+def _venue_problems(suite: "Suite") -> Iterator[Problem]:
+    if LOCAL in suite.venues:
+        message = f"{LOCAL} is this host, which every suite has: give the function another name"
+        yield Problem(("venues", LOCAL), message)
+    for name, venue in suite.venues.items():
+        if suite.lab and venue.endpoint_url is None:
+            message = (
+                "no function of Amazon's reaches the lab on this host: say which emulator of Lambda runs here"
+            )
+            yield Problem(("venues", name, "endpoint_url"), message)
+    for name, configuration in suite.configurations.items():
+        if configuration.venue not in {LOCAL, *suite.venues}:
+            message = f"{configuration.venue!r} is not among the venues: {', '.join((LOCAL, *suite.venues))}"
+            yield Problem(("configurations", name, "venue"), message)
 
 
 def _configuration_problems(suite: "Suite") -> Iterator[Problem]:

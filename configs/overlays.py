@@ -1,7 +1,7 @@
 """Documents laid over each other: a suite, its lab overlay, a file of targets, single settings.
 
 Mappings are merged key by key; anything else is replaced, by `null` as well. A `null` for a whole target,
-dataset, configuration or workload takes it out of the suite, since there null has no other meaning.
+venue, dataset, configuration or workload takes it out of the suite, since there null has no other meaning.
 """
 
 import difflib
@@ -17,7 +17,7 @@ from ruamel.yaml.error import YAMLError
 from configs.documents import Document, Steps
 from configs.errors import UserError
 
-NAMED_PARTS: Final = ("targets", "datasets", "configurations", "workloads")
+NAMED_PARTS: Final = ("targets", "venues", "datasets", "configurations", "workloads")
 """The sections of a suite whose keys are names that the suite itself gives."""
 
 Values = Mapping[str, object]

@@ -24,6 +24,7 @@ from configs.targets import (
     MountTarget,
     TargetConfig,
 )
+from configs.venues import LOCAL, LambdaVenueConfig, why_not_in_lambda
 from configs.workloads import (
     LeftOut,
     ReadingWorkload,
@@ -37,11 +38,12 @@ class Configuration(Model):
 
     access_path: AccessPathConfig
     target: Identifier
-    venue: Literal["local"] = "local"
+    venue: Identifier = LOCAL
+    """Where its client runs: on this host, or in one of the suite's `venues`."""
     clients: Annotated[int, Field(ge=1, le=256)] = 1
     """Processes that measure a block of its cells at the same time, each doing all operations of the block.
 
-    Each has a client of its own, and the workload's `concurrency` of threads.
+    Each has a client of its own, and the workload's `concurrency` of threads. In Lambda it is an invocation.
     """
     workloads: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
     """The workloads that it does; none means all of the suite that its access path can do."""
@@ -65,6 +67,8 @@ class Cell(Model):
     target: TargetConfig
     shown: AnyBucket | None = None
     """The bucket that a mount shows; none where the target is a bucket itself."""
+    venue: LambdaVenueConfig | None = None
+    """Where its client runs; none on this host."""
 
     @property
     def bucket(self) -> AnyBucket:
@@ -76,8 +80,10 @@ class Cell(Model):
 
     @property
     def unsupported(self) -> str:
-        """Why its client cannot measure its target, as far as the suite tells; such a cell is skipped."""
-        return why_unsupported(self.configuration.access_path, self.target)
+        """Why its client cannot measure its target, or run there, as far as is known: it is skipped."""
+        access_path = self.configuration.access_path
+        reason = "" if self.venue is None else why_not_in_lambda(access_path, self.workload)
+        return reason or why_unsupported(access_path, self.target)
 
     @property
     def cell_id(self) -> str:
@@ -87,11 +93,12 @@ class Cell(Model):
     @property
     def asked(self) -> dict[str, str]:
         """What is asked of it: what was given or is a default, but no names of buckets, paths or hosts."""
-        parts = {
+        parts: dict[str, dict[str, object]] = {
             # One client is not written, so that series of before there could be several go on.
             "configuration": {
                 "clients": self.configuration.clients if self.configuration.clients > 1 else None
             },
+            "venue": _asked_of(self.venue),
             "access_path": self.configuration.access_path.model_dump(mode="json", exclude={"executable"}),
             "workload": self.workload.model_dump(mode="json"),
             "target": self.target.model_dump(mode="json", include={"kind", "sessions", "zone"})
@@ -103,6 +110,13 @@ class Cell(Model):
             for name, value in values.items()
             if value is not None
         }
+
+
+def _asked_of(venue: LambdaVenueConfig | None) -> dict[str, object]:
+    """What of a venue makes another series. This host is not written, so that series of before go on."""
+    if venue is None:
+        return {}
+    return venue.model_dump(mode="json", exclude={"function", "region", "endpoint_url"})
 
 
 class Suite(Model):
@@ -128,6 +142,8 @@ class Suite(Model):
     scratch: Path | None = None
     """A folder on a local disk for files that are moved; none takes one below the temporary folder."""
     targets: dict[Identifier, TargetConfig]
+    venues: dict[Identifier, LambdaVenueConfig] = {}
+    """Where clients run besides this host, which is always there as `local`."""
     datasets: dict[Identifier, DatasetConfig] = {}
     configurations: Annotated[dict[Identifier, Configuration], Field(min_length=1)]
     workloads: Annotated[dict[Identifier, WorkloadConfig], Field(min_length=1)]
@@ -155,7 +171,9 @@ class Suite(Model):
     @property
     def sha256(self) -> str:
         """Of its content: unlike means that a series may have changed its meaning."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        # No venues are not written: suites of before there were any have not changed.
+        without = None if self.venues else {"venues"}
+        return hashlib.sha256(self.model_dump_json(exclude=without).encode()).hexdigest()
 
     def bucket_id(self, target_id: str) -> str:
         """The bucket target whose objects a target shows: itself, or the one behind a mount."""
@@ -203,6 +221,7 @@ class Suite(Model):
                 workload=workload,
                 target=self.targets[configuration.target],
                 shown=self._shown_by(configuration.target),
+                venue=self.venues.get(configuration.venue),
             )
             for workload_id, workload in self.workloads.items()
             for config_id, configuration in self.configurations.items()

@@ -58,7 +58,7 @@ def measure_client(order: Order) -> bytes:
 
 @contextlib.contextmanager
 def venue_of(plan: SessionPlan, place: Place, launch: Launch) -> Iterator[Venue]:
-    """The venue of a run: this host, and for cells of several clients a Dask cluster for the time of the run.
+    """The venue of what runs on hosts: this one, and for several clients a Dask cluster while the run lasts.
 
     A cluster that cannot be had fails those cells and no others.
     """
@@ -85,8 +85,8 @@ def venue_of(plan: SessionPlan, place: Place, launch: Launch) -> Iterator[Venue]
 
 
 def _most_clients(suite: Suite, obstacles: Container[str]) -> int:
-    """Of any cell that is going to be measured."""
-    measured = (cell for cell in suite.cells() if cell.cell_id not in obstacles)
+    """Of any cell that is going to be measured on hosts; those in Lambda are invocations."""
+    measured = (cell for cell in suite.cells() if cell.cell_id not in obstacles and cell.venue is None)
     return max((cell.configuration.clients for cell in measured), default=1)
 
 

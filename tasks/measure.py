@@ -20,6 +20,7 @@ from tasks.reports.progress import Reporter
 from tasks.results.cells import EndedCell, store_cell
 from tasks.results.store import Store
 from tasks.venues import scratch
+from tasks.venues.by_venue import venues_of
 from tasks.venues.journal import Journal, JournalHeader, journalled
 from tasks.venues.launch import Launch
 from tasks.venues.places import Place
@@ -29,8 +30,8 @@ from tasks.venues.session import CellMeasurement, SessionPlan, Venue, measure_ce
 @task(task_run_name="measure", cache_policy=NO_CACHE, persist_result=False, retries=0)
 def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tuple[CellMeasurement, ...]:
     """Measure every cell, store each as soon as it has ended, and remove what was written to buckets."""
-    with venue_of(plan, place, launch) as venue:
-        return _measure(venue, plan, place, store, launch)
+    with venue_of(plan, place, launch) as here:
+        return _measure(venues_of(plan.suite, here, place), plan, place, store, launch)
 
 
 def _measure(

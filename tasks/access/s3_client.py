@@ -64,27 +64,31 @@ def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Clie
     if not isinstance(target, BucketTarget):
         config = config.merge(_NO_CONFIGURED_ENDPOINT)
     if LAB_MARKER in environment:  # nothing of the user's own applies
-        core = botocore.session.Session(
-            session_vars={
-                "profile": (None, None, None, None),
-                "config_file": (None, None, os.devnull, None),
-                "credentials_file": (None, None, os.devnull, None),
-            }
-        )
-        session = boto3.Session(
-            aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
-            region_name=target.region or environment["AWS_REGION"],
-            botocore_session=core,
-        )
-        client: S3Client = session.client(
+        client: S3Client = lab_session(environment).client(
             "s3",
+            region_name=target.region or environment["AWS_REGION"],
             endpoint_url=endpoint_url,
             verify=environment.get("AWS_CA_BUNDLE"),
             config=config.merge(_of_lab(environment)),
         )
         return client
     return _default_client(endpoint_url, target.region, config)
+
+
+def lab_session(environment: Mapping[str, str]) -> boto3.Session:
+    """A session with the credentials of a lab's environment, and nothing of the user's own files."""
+    core = botocore.session.Session(
+        session_vars={
+            "profile": (None, None, None, None),
+            "config_file": (None, None, os.devnull, None),
+            "credentials_file": (None, None, os.devnull, None),
+        }
+    )
+    return boto3.Session(
+        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+        botocore_session=core,
+    )
 
 
 def _of_lab(environment: Mapping[str, str]) -> Config:

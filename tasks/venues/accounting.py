@@ -86,8 +86,9 @@ def _tree_record(plan: SessionPlan, name: str, tree: LocalTree) -> DatasetRecord
 
 
 def environment(measurements: Iterable[CellMeasurement]) -> Environment:
-    """The machine that measured; this one where nothing was measured."""
-    found = next((item.machine for item in measurements if item.machine is not None), None) or machine()
+    """The host that measured, else the environment of a function; this host where nothing was measured."""
+    here_first = sorted(measurements, key=lambda item: item.cell.venue is not None)
+    found = next((item.machine for item in here_first if item.machine is not None), None) or machine()
     return Environment(git_commit=git_commit(), **asdict(found))
 
 
