@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 # Tests of one module share what they start, so they stay together.
 TWO_AT_ONCE := --numprocesses=2 --dist=loadscope
 SUDO := $(shell if [ "$$(id -u)" = 0 ]; then :; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links
 MAY_INSTALL := $(shell command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null; } && echo yes)
 
 export DO_NOT_TRACK := 1
@@ -16,7 +18,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run serve setup test test-all lint types check bench soak lock fuse chromium clean
+.PHONY: help run serve setup test test-all lint types check bench soak lambda lock fuse chromium clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,17 +52,22 @@ bench: $(VENV)/dev fuse  ## Print the figures of the README as ratios; ONLY=name
 soak: $(VENV)/dev fuse  ## Serve 20 runs, a kill in each third (ROUNDS=n, EVERY_MINUTES=n); takes 45 minutes
 	$(BIN)/python tests/soak/run.py
 
+lambda: $(VENV)/runtime  ## Make the zips of the Lambda functions, in .lambda, and say what is in them
+	@for architecture in arm64 x86_64; do \
+		$(BIN)/python -m deployments.lambda_package --architecture $$architecture \
+			--output .lambda/$$architecture.zip || exit 1; \
+	done
+
 lock:  ## Resolve the dependencies anew (needs uv)
 	for name in runtime dev; do \
 		groups="--group build"; [ $$name = dev ] && groups="$$groups --group dev"; \
-		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-			--no-emit-index-url --no-emit-find-links $(UPGRADE) \
-			pyproject.toml $$groups -o requirements/$$name.txt || exit 1; \
+		$(COMPILE) $(UPGRADE) pyproject.toml $$groups -o requirements/$$name.txt || exit 1; \
 	done
+	$(COMPILE) --group lambda --constraints requirements/runtime.txt -o requirements/lambda.txt
 
 clean:  ## Stop the lab and remove everything that was made here, results and the served runs in .serve excepted
 	[ ! -x $(BIN)/s3bench ] || $(BIN)/s3bench lab down
-	rm -rf $(VENV) .lab .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .lab .lambda .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The mark comes last: a half-made environment, of a full disk or a kill, is made again.
 $(VENV)/made:
