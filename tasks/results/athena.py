@@ -228,21 +228,42 @@ def checked_date(what: str, given: str) -> str:
     return given
 
 
-def _create_table(
-    table: StoredTable, where: str, database: str, since_dt: str, configuration_ids: Sequence[str]
-) -> str:
-    columns = ",\n".join(f"  `{field.name}` {_TYPES[field.type]}" for field in table.schema)
-    lines = [f"CREATE EXTERNAL TABLE IF NOT EXISTS `{database}`.`{table.name}` (\n{columns}\n)"]
+def columns_of(table: StoredTable) -> tuple[tuple[str, str], ...]:
+    """The name and the type in Athena of each column, without those of the path."""
+    return tuple((field.name, _TYPES[field.type]) for field in table.schema)
+
+
+def properties_of(
+    table: StoredTable, where: str, since_dt: str, configuration_ids: Sequence[str]
+) -> dict[str, str]:
+    """What makes Athena work out the partitions of a table.
+
+    Args:
+        table: whose.
+        where: the location of the results, without a slash at its end.
+        since_dt: the first night.
+        configuration_ids: those that the table `samples` shows.
+    """
     properties = {"classification": "parquet"}
     if table.partitions:
-        partitions = ", ".join(f"`{name}` string" for name in table.partitions)
-        lines.append(f"PARTITIONED BY ({partitions})")
         properties |= {"projection.enabled": "true"}
         for name in table.partitions:
             for key, value in _projection(name, since_dt, configuration_ids).items():
                 properties[f"projection.{name}.{key}"] = value
         template = "".join(f"{name}=${{{name}}}/" for name in table.partitions)
         properties["storage.location.template"] = f"{where}/{table.folder}/{template}"
+    return properties
+
+
+def _create_table(
+    table: StoredTable, where: str, database: str, since_dt: str, configuration_ids: Sequence[str]
+) -> str:
+    columns = ",\n".join(f"  `{name}` {kind}" for name, kind in columns_of(table))
+    lines = [f"CREATE EXTERNAL TABLE IF NOT EXISTS `{database}`.`{table.name}` (\n{columns}\n)"]
+    if table.partitions:
+        partitions = ", ".join(f"`{name}` string" for name in table.partitions)
+        lines.append(f"PARTITIONED BY ({partitions})")
+    properties = properties_of(table, where, since_dt, configuration_ids)
     told = ",\n".join(f"  '{key}' = '{value}'" for key, value in properties.items())
     lines += ["STORED AS PARQUET", f"LOCATION '{where}/{table.folder}/'", f"TBLPROPERTIES (\n{told}\n)"]
     return "\n".join(lines)
