@@ -57,7 +57,7 @@ def benchmark(parameters: BenchmarkParameters) -> State[str]:
 def _run(parameters: BenchmarkParameters) -> State[str]:
     """The whole run; its result is its id."""
     suite, night = suite_of(parameters), this_night()
-    refuse_above_cap(suite)
+    refuse_above_cap(suite, parameters.max_usd)
     store = open_store(parameters.results)
     store.check_writable()
     with contextlib.ExitStack() as held:
@@ -106,7 +106,7 @@ def _measured(
     run_id = f"{started_at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
     with place_of(suite, Path(parameters.lab_folder)) as place:
         manifests = prepare_all(place, launch)
-        refuse_above_cap(suite, manifests)
+        refuse_above_cap(suite, parameters.max_usd, manifests)
         plan = SessionPlan(
             run=RunIdentity(run_id=run_id, dt=night.dt if night else dt_of(started_at)),
             suite=place.suite,

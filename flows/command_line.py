@@ -20,12 +20,25 @@ from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
 from flows.athena_commands import athena_app
 from flows.compare_commands import compare
+from flows.doctor_commands import doctor
 from flows.example_commands import example
 from flows.history_commands import history
+from flows.import_commands import import_lines
 from flows.interruption import end_by_signals, told_when_interrupted
 from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
 from flows.report_commands import ResultsOption, print_report, report
 from flows.server_access import refuse_dead_server, without_proxy_on_this_host
+from flows.stack_commands import leaks, targets
+from flows.suite_options import (
+    MAX_USD,
+    InLabOption,
+    LogsOption,
+    MaxUsdOption,
+    OnlyOption,
+    SetOption,
+    SuiteArgument,
+    TargetsOption,
+)
 from tasks.lab.prefect_server import private_prefect_server
 from tasks.reports.plan_table import cost_lines, render_plan
 from tasks.reports.progress import PatientConsole, Reporter, reporter
@@ -47,24 +60,6 @@ app = typer.Typer(
 app.add_typer(lab_app, name="lab")
 app.add_typer(athena_app, name="athena")
 
-SuiteArgument = Annotated[str, typer.Argument(help="A suite that ships, such as lab, or a YAML file.")]
-LogsOption = Annotated[
-    str | None,
-    typer.Option("--logs-from", help="Copy the CloudTrail logs from this folder or s3://BUCKET/PREFIX."),
-]
-OnlyOption = Annotated[
-    list[str] | None, typer.Option("--only", help="Only this configuration; may be given again.")
-]
-InLabOption = Annotated[
-    bool, typer.Option("--in-lab", help="Run it in the local lab, scaled down, as its lab overlay says.")
-]
-TargetsOption = Annotated[
-    str | None, typer.Option("--targets", help="A YAML file of targets, laid over the suite's own.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="path.to.key=value, laid over the suite; may be given again."),
-]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of the order of blocks.")]
 WhenBusyOption = Annotated[
     Literal["wait", "refuse"],
@@ -121,6 +116,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     settings: SetOption = None,
     logs_from: LogsOption = None,
     only: OnlyOption = None,
+    max_usd: MaxUsdOption = MAX_USD,
 ) -> None:
     """Show what a suite would do and cost, without touching anything."""
     chosen = suite_of(
@@ -131,9 +127,15 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             settings=settings or [],
             only=only or [],
             logs_from=logs_from,
+            max_usd=max_usd,
         )
     )
-    render_plan(chosen, plan_suite(chosen), PatientConsole())
+    console = PatientConsole()
+    render_plan(chosen, plan_suite(chosen), console)
+    try:
+        refuse_above_cap(chosen, max_usd)
+    except UserError as error:
+        console.print(f"it would not start: {error}", markup=False, highlight=False)
 
 
 @app.command()
@@ -146,6 +148,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     logs_from: LogsOption = None,
     only: OnlyOption = None,
     seed: SeedOption = None,
+    max_usd: MaxUsdOption = MAX_USD,
     lab: LabOption = DEFAULT_LAB,
     when_busy: WhenBusyOption = "wait",
     wait_minutes: WaitOption = 60,
@@ -162,6 +165,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         only=only or [],
         logs_from=logs_from,
         seed=seed,
+        max_usd=max_usd,
         lab_folder=str(lab),
         when_busy=when_busy,
         wait_at_most_minutes=wait_minutes,
@@ -191,10 +195,14 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     raise typer.Exit(EXIT_CELL_FAILED if failed else 0)
 
 
+app.command()(doctor)
 app.command()(report)
 app.command()(history)
 app.command()(compare)
 app.command()(example)
+app.command("import")(import_lines)
+app.command()(targets)
+app.command()(leaks)
 
 
 @told_when_interrupted(None)
@@ -206,7 +214,7 @@ def _refuse_early(parameters: BenchmarkParameters) -> None:
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
     suite = suite_of(parameters)
-    refuse_above_cap(suite)
+    refuse_above_cap(suite, parameters.max_usd)
     for dataset in suite.datasets.values():
         if isinstance(dataset, CloudTrailCopied):
             open_source(dataset.source, default_client)

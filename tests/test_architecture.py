@@ -18,6 +18,7 @@ LAYERS = (
     {"tasks.datasets", "tasks.workloads", "tasks.results"},
     {"tasks.reports"},
     {"tasks.venues"},
+    {"tasks.doctor", "tasks.stacks"},
     {"tasks"},  # the task wrappers
     {"flows"},
     {"deployments"},

@@ -1,4 +1,4 @@
-"""In which availability zone a client runs, as far as the machine can tell; zones are compared by id."""
+"""In which zone and region a client runs, as far as the machine can tell; zones are compared by id."""
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 NOT_TOLD: Final = "not told"
 _TIMEOUT_S: Final = 1
-_PATH: Final = "latest/meta-data/placement/availability-zone-id"
+_PLACEMENT: Final = "latest/meta-data/placement/"
 
 
-class _ZoneFetcher(IMDSFetcher):
+class _PlacementFetcher(IMDSFetcher):
     """botocore's way to the instance metadata service, which honours AWS_EC2_METADATA_DISABLED."""
 
-    def zone_id(self) -> str:
+    def placement(self, name: str) -> str:
         own = cast("Any", self)  # what a fetcher calls is not in the published types
         try:
             token = own._fetch_metadata_token()  # noqa: SLF001 - this class is one
-            answer = own._get_request(_PATH, own._default_retry, token)  # noqa: SLF001
+            answer = own._get_request(_PLACEMENT + name, own._default_retry, token)  # noqa: SLF001
         except (own._RETRIES_EXCEEDED_ERROR_CLS, BotoCoreError):  # noqa: SLF001
             return NOT_TOLD
         return str(answer.text).strip()
@@ -31,11 +31,20 @@ class _ZoneFetcher(IMDSFetcher):
 
 def client_zone_id(session: "boto3.Session") -> str:
     """The id of this instance's zone, such as apne1-az4; `NOT_TOLD` outside EC2, after a second at most."""
+    return _placement(session, "availability-zone-id")
+
+
+def client_region(session: "boto3.Session") -> str:
+    """The region of this instance, such as ap-northeast-1; `NOT_TOLD` as for its zone."""
+    return _placement(session, "region")
+
+
+def _placement(session: "boto3.Session", name: str) -> str:
     core = session._session  # noqa: SLF001 - boto3 has no other way to botocore's settings
     names = ("ec2_metadata_service_endpoint", "ec2_metadata_service_endpoint_mode")
     settings = {name: core.get_config_variable(name) for name in names}
     settings["ec2_metadata_v1_disabled"] = True
-    return _ZoneFetcher(timeout=_TIMEOUT_S, config=settings).zone_id()
+    return _PlacementFetcher(timeout=_TIMEOUT_S, config=settings).placement(name)
 
 
 def refuse_another_zone(target: DirectoryBucketTarget, client_zone: str) -> None:

@@ -5,8 +5,9 @@ from rich.table import Table
 
 from configs.suite import Suite
 from tasks.reports import wording
+from tasks.stats.cost import load_prices
 from tasks.workloads.cell_costs import cell_costs
-from tasks.workloads.plan import SuitePlan, cost_of
+from tasks.workloads.plan import SuitePlan, cost_of, tariff_of
 
 _ANY_WIDTH = 1000
 
@@ -37,8 +38,19 @@ def render_plan(suite: Suite, plan: SuitePlan, console: Console) -> None:
     # As wide as it is, even where a line is shorter: rich would cut names and figures off.
     table.width = console.measure(table, options=console.options.update_width(_ANY_WIDTH)).maximum
     console.print(table, crop=False)
-    for line in cost_lines(suite, plan):
+    for line in [*cost_lines(suite, plan), *([] if suite.lab else _price_lines(suite))]:
         console.print(line, markup=False, highlight=False)
+
+
+def _price_lines(suite: Suite) -> list[str]:
+    """Where the prices are from."""
+    prices = load_prices()
+    tariffs = dict.fromkeys(tariff_of(suite, target_id) for target_id in suite.target_ids())
+    rows = {name: row for tariff in tariffs for name, row in prices.rows_of(tariff).items()}
+    return [
+        f"prices of {name}: {'not known' if as_of is None else f'{source}, {as_of}'}"
+        for name, (as_of, source) in rows.items()
+    ]
 
 
 def cost_lines(suite: Suite, plan: SuitePlan) -> list[str]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from ruamel.yaml import YAML
 
 _FILE: Final = Path(__file__).with_name("prices.yaml")
+_NOT_FOUND: Final = "not found"
 BYTES_PER_GB: Final = 2**30
 """As Amazon S3 bills."""
 
@@ -55,7 +56,7 @@ def _nothing_known(tariff: "Tariff") -> StoragePrices:
         upload_per_gb=free,
         retrieval_per_gb=free,
         storage_per_gb_month=None,
-        source="not found",
+        source=_NOT_FOUND,
         as_of=date.min,
         confidence="low",
     )
@@ -67,7 +68,7 @@ def _no_file_price_known(region: str) -> "FilePrices":
         storage_per_gb_month=None,
         read_per_gb=None,
         write_per_gb=None,
-        source="not found",
+        source=_NOT_FOUND,
         as_of=date.min,
         confidence="low",
     )
@@ -105,6 +106,16 @@ class FileMetering(_Row):
     """Only smaller files come to lie there by being read."""
 
 
+class LambdaPrices(_Row):
+    """List prices of running Lambda functions in one region, in US dollars."""
+
+    region: str
+    architecture: Literal["arm64", "x86_64"]
+    per_gb_second: Usd
+    """Of the memory that a function has, while it runs."""
+    per_million_requests: Usd
+
+
 class Prices(BaseModel):
     """The whole price table."""
 
@@ -114,6 +125,7 @@ class Prices(BaseModel):
     acceleration: AccelerationPrices
     s3_files: tuple[FilePrices, ...]
     s3_files_metering: FileMetering
+    lambda_functions: tuple[LambdaPrices, ...]
 
     def of(self, tariff: "Tariff") -> StoragePrices:
         """The row of a region and storage class; one of unknown prices where there is none."""
@@ -125,6 +137,26 @@ class Prices(BaseModel):
         """The row of S3 Files in a region; one of unknown prices where there is none."""
         rows = (row for row in self.s3_files if row.region == region)
         return next(rows, _no_file_price_known(region))
+
+    def of_lambda(self, region: str, architecture: str) -> LambdaPrices | None:
+        """The row of a region and architecture; None where there is none."""
+        rows = (
+            row for row in self.lambda_functions if (row.region, row.architecture) == (region, architecture)
+        )
+        return next(rows, None)
+
+    def rows_of(self, tariff: "Tariff") -> dict[str, tuple[date | None, str]]:
+        """Where the prices of a tariff are from: date and source by what they are of; None: not known."""
+        standard = tariff.storage_class == "standard"
+        where = tariff.region
+        rows: dict[str, _Row] = {where if standard else f"{where}, S3 Express One Zone": self.of(tariff)}
+        if tariff.accelerated:
+            rows["Transfer Acceleration"] = self.acceleration
+        if tariff.files:
+            rows[f"{where}, S3 Files"] = self.of_files(where)
+        return {
+            name: (None if row.source == _NOT_FOUND else row.as_of, row.source) for name, row in rows.items()
+        }
 
     def as_of(self, tariff: "Tariff") -> date | None:
         """The date of the oldest price that a tariff has; None where one of its rows is not there."""

@@ -16,6 +16,7 @@ from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget, Moun
 from configs.workloads import LeftOut, ReadingWorkload
 from tasks.stats import s3_files
 from tasks.stats.cost import Estimate, RequestCounts, Tariff, estimate, total
+from tasks.workloads.lambda_costs import compute_left_out
 from tasks.workloads.requests import KEYS_A_PAGE, CellPlan, is_s3_files, plan_cell
 
 S3_FILES_LEFT_OUT: Final = "look-ups, reads in several parts, and what a client's cache saves"
@@ -101,27 +102,44 @@ def tariff_of(suite: Suite, target_id: str) -> Tariff:
     )
 
 
-def refuse_above_cap(suite: Suite, manifests: Mapping[tuple[str, str], Manifest] | None = None) -> None:
-    """Stop a run before its requests where its estimate is above the suite's cap, or cannot be made.
+def refuse_above_cap(
+    suite: Suite, max_usd: float, manifests: Mapping[tuple[str, str], Manifest] | None = None
+) -> None:
+    """Stop a run before its requests where its estimate is above a cap, or cannot be held to the suite's.
+
+    Args:
+        suite: what is to run.
+        max_usd: what whoever starts it allows, in US dollars. The suite's own cap holds too, so that the
+            smaller one decides. Of a suite without a cap only what is known of the estimate is held to it.
+        manifests: what was prepared, by bucket target and dataset.
 
     Raises:
         UserError: with the estimate and the cap, or with what has no known price.
     """
-    if suite.max_cost_usd is None:
-        return
     cost = cost_of(suite, plan_suite(suite, manifests))
-    if cost.unknown:
+    unknown = "; ".join(cost.unknown)
+    if unknown and suite.max_cost_usd is not None:
         message = (
             f"suite {suite.name} has a cap, max_cost_usd: {suite.max_cost_usd:g}, which cannot be held to: "
-            f"{'; '.join(cost.unknown)}; to run without a cap, give --set max_cost_usd=null"
+            f"{unknown}; to run without this cap, give --set max_cost_usd=null; what is known is then "
+            f"held to --max-usd {max_usd:g} alone"
         )
         raise UserError(message)
-    if cost.usd > Decimal(str(suite.max_cost_usd)):
+    cap_usd, named = _smaller_cap(suite, max_usd)
+    if cost.usd > Decimal(str(cap_usd)):
+        besides = f" and what is not known ({unknown})" if unknown else ""
         message = (
-            f"suite {suite.name} would cost about {cost.usd:.2f} USD, which is above its cap "
-            f"max_cost_usd: {suite.max_cost_usd:g}; raise the cap, or run fewer configurations with --only"
+            f"suite {suite.name} would cost about {cost.usd:.2f} USD{besides}, which is above {named}; raise "
+            "the cap, or run fewer configurations with --only"
         )
         raise UserError(message)
+
+
+def _smaller_cap(suite: Suite, max_usd: float) -> tuple[float, str]:
+    """The cap that decides, in US dollars, and its name."""
+    if suite.max_cost_usd is not None and suite.max_cost_usd <= max_usd:
+        return suite.max_cost_usd, f"its cap max_cost_usd: {suite.max_cost_usd:g}"
+    return max_usd, f"what this run may cost, --max-usd {max_usd:g} (in the form: Spend at most)"
 
 
 def _size(config: DatasetConfig) -> Size | None:
@@ -170,6 +188,7 @@ def _unknown(suite: Suite, cells: tuple[CellPlan, ...], sizes: Mapping[str, Size
         yield f"how many logs there are to copy for {', '.join(sorted(copied))}"
     if clients := _config_ids(plan for plan in cells if plan.opens_sessions):
         yield f"CreateSession, which each new client of {clients} asks for, at a price that is not known"
+    yield from compute_left_out(suite, cells)
     if leaving := _config_ids(plan for plan in cells if plan.leaves_amazon):
         yield f"the ordinary transfer out of what {leaving} downloads"
 

@@ -92,7 +92,7 @@ def test_a_cap_that_a_price_is_missing_for_cannot_be_held_to() -> None:
         "s.yaml",
     )
     with pytest.raises(UserError, match=r"cannot be held to: .* ap-northeast-1, S3 Express One Zone: PUT"):
-        refuse_above_cap(suite)
+        refuse_above_cap(suite, 5.0)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_experiment_has_a_cap_where_all_its_prices_are_known(name: str, known
     suite = load_suite(name, settings=settings)
     cost = cost_of(suite, plan_suite(suite))
     assert (suite.max_cost_usd is not None) == known == (not cost.unknown)
-    refuse_above_cap(suite)
+    refuse_above_cap(suite, 5.0)
     if suite.max_cost_usd is not None:
         assert Decimal(str(suite.max_cost_usd)) / 20 < cost.usd < Decimal(str(suite.max_cost_usd)) / 2
 
@@ -206,7 +206,7 @@ def test_a_cap_holds_what_s3_files_charges_for() -> None:
     cost = cost_of(suite.only(("mounted",)), plan_suite(suite.only(("mounted",)))).usd
     assert cost > 20 * (Decimal("0.06") + Decimal("0.03"))
     with pytest.raises(UserError, match=r"would cost about .* above its cap max_cost_usd: 1; raise the cap"):
-        refuse_above_cap(suite)
+        refuse_above_cap(suite, 5.0)
     assert "not counted: of the S3 Files mount of mounted: look-ups, reads in several parts" in "\n".join(
         cost_lines(suite, plan_suite(suite))
     )
@@ -215,11 +215,11 @@ def test_a_cap_holds_what_s3_files_charges_for() -> None:
 def test_a_cap_cannot_be_held_to_where_the_prices_of_s3_files_are_not_known() -> None:
     suite = parse_suite(FILES.replace("us-east-1", "ap-southeast-1"), "s.yaml")
     with pytest.raises(UserError, match=r"cannot be held to: .* ap-southeast-1, S3 Files: reads; .* writes"):
-        refuse_above_cap(suite)
+        refuse_above_cap(suite, 5.0)
 
 
 def test_of_another_mount_only_that_nobody_can_count_its_requests_is_told() -> None:
     suite = parse_suite(FILES.replace(", file_system_id: fs-0123456789abcdef0", ""), "s.yaml")
     lines = cost_lines(suite, plan_suite(suite))
     assert "not counted: the requests that the mounts of mounted make" in lines
-    refuse_above_cap(suite)
+    refuse_above_cap(suite, 5.0)
