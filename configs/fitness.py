@@ -90,12 +90,6 @@ def _venue_problems(suite: "Suite") -> Iterator[Problem]:
     if LOCAL in suite.venues:
         message = f"{LOCAL} is this host, which every suite has: give the function another name"
         yield Problem(("venues", LOCAL), message)
-    for name, venue in suite.venues.items():
-        if suite.lab and venue.endpoint_url is None:
-            message = (
-                "no function of Amazon's reaches the lab on this host: say which emulator of Lambda runs here"
-            )
-            yield Problem(("venues", name, "endpoint_url"), message)
     for name, configuration in suite.configurations.items():
         if configuration.venue not in {LOCAL, *suite.venues}:
             message = f"{configuration.venue!r} is not among the venues: {', '.join((LOCAL, *suite.venues))}"

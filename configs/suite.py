@@ -265,5 +265,14 @@ class Suite(Model):
         """The same suite with its targets filled in by the lab, which gives what nobody may write there."""
         return self.model_copy(update={"targets": targets})
 
+    def with_venues(self, venues: dict[str, LambdaVenueConfig]) -> "Suite":
+        """The same suite with the endpoints of its venues filled in by the lab."""
+        return self.model_copy(update={"venues": venues})
+
+    def used_venues(self) -> dict[str, LambdaVenueConfig]:
+        """The venues of its configurations, without those of none."""
+        used = {configuration.venue for configuration in self.configurations.values()}
+        return {name: venue for name, venue in self.venues.items() if name in used}
+
     def _changed(self, **fields: object) -> "Suite":
         return type(self).model_validate({**dict(BaseModel.__iter__(self)), **fields})

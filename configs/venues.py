@@ -31,7 +31,7 @@ class LambdaVenueConfig(Model):
     direct_s3_read: Literal["auto", "enabled", "disabled"] | None = None
     """How its S3 Files file system reads: `auto` asks the bucket directly from 512 MB of memory on."""
     endpoint_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
-    """None: Amazon's own endpoint for the region. In the lab an emulator on this host."""
+    """None: Amazon's own endpoint for the region; in the lab an emulator that the lab starts for a run."""
 
 
 def why_not_in_lambda(access_path: AccessPathConfig, workload: WorkloadConfig) -> str:

@@ -13,6 +13,7 @@ from configs.lab_marker import LAB_MARKER
 from configs.suite import Cell, Suite
 from configs.targets import BucketTarget, MountTarget, TargetConfig
 from configs.workloads import LeftOut
+from tasks.lab.lambda_functions import running_functions
 from tasks.lab.local_lab import lab_status, running_lab
 from tasks.lab.state import NETWORK_VARIABLES, LabState
 from tasks.venues.acceleration import endpoint_in_the_way
@@ -82,14 +83,15 @@ def place_of(suite: Suite, lab_folder: Path) -> Iterator[Place]:
         scratch = scratch_folder(suite.scratch or lab_folder / "scratch")
         environment = lab_environment(lab, aws_shaped=aws_shaped)
         delays = lab.aws_shaped.delays if aws_shaped and lab.aws_shaped else None
-        yield Place(
-            suite.with_targets(targets),
-            environment,
-            unreachable,
-            scratch,
-            delays,
-            lab_folder=lab_folder.resolve(),
-        )
+        with running_functions(lab_folder, environment, suite.used_venues()) as venues:
+            yield Place(
+                suite.with_targets(targets).with_venues(suite.venues | venues),
+                environment,
+                unreachable,
+                scratch,
+                delays,
+                lab_folder=lab_folder.resolve(),
+            )
 
 
 def _own_place(suite: Suite) -> Place:

@@ -9,17 +9,28 @@ from configs.suite import Suite
 from configs.targets import MountTarget
 
 NAMES_TO_GIVE = {
-    "e1-cloudtrail-s3-files": ["bucket.bucket", "mount.file_system_id", "mount.path"],
-    "e2-lambda-s3-files": ["bucket.bucket", "mount.file_system_id", "mount.path"],
-    "e3-express-cli-sync": ["express_other_az.bucket", "express_same_az.bucket", "standard.bucket"],
-    "e4-transfer-acceleration": ["accelerated.bucket", "ordinary.bucket"],
-    "e5-express-boto3": ["express.bucket", "standard.bucket"],
+    "e1-cloudtrail-s3-files": ["targets.bucket.bucket", "targets.mount.file_system_id", "targets.mount.path"],
+    "e2-lambda-s3-files": [
+        "targets.bucket.bucket",
+        "targets.mount.file_system_id",
+        "targets.mount.path",
+        "venues.in_vpc.function",
+        "venues.outside.function",
+        "venues.with_mount.function",
+    ],
+    "e3-express-cli-sync": [
+        "targets.express_other_az.bucket",
+        "targets.express_same_az.bucket",
+        "targets.standard.bucket",
+    ],
+    "e4-transfer-acceleration": ["targets.accelerated.bucket", "targets.ordinary.bucket"],
+    "e5-express-boto3": ["targets.express.bucket", "targets.standard.bucket"],
     "nightly": [
-        "bucket.bucket",
-        "express.bucket",
-        "express.region",
-        "mount.file_system_id",
-        "mount.path",
+        "targets.bucket.bucket",
+        "targets.express.bucket",
+        "targets.express.region",
+        "targets.mount.file_system_id",
+        "targets.mount.path",
     ],
 }
 VALUES = {
@@ -27,16 +38,17 @@ VALUES = {
     "file_system_id": "fs-0123456789abcdef0",
     "bucket": "logs",
     "region": "ap-northeast-1",
+    "function": "s3bench",
 }
 
 
 def value_of(name: str) -> str:
-    target, _, key = name.partition(".")
+    _, target, key = name.split(".")
     return "logs--apne1-az4--x-s3" if target.startswith("express") and key == "bucket" else VALUES[key]
 
 
 def filled_in(name: str) -> Suite:
-    return load_suite(name, settings=[f"targets.{one}={value_of(one)}" for one in NAMES_TO_GIVE[name]])
+    return load_suite(name, settings=[f"{one}={value_of(one)}" for one in NAMES_TO_GIVE[name]])
 
 
 def test_every_experiment_has_its_suite_and_overlays_are_no_suites() -> None:
@@ -52,8 +64,8 @@ def test_an_experiment_without_names_is_refused_naming_every_one(name: str) -> N
     with pytest.raises(UserError) as raised:
         load_suite(name)
     lines = str(raised.value).splitlines()
-    assert sorted(line.split("targets.", 1)[1].split(":")[0] for line in lines) == NAMES_TO_GIVE[name]
-    assert all("--set targets." in line and "--in-lab" in line for line in lines)
+    assert sorted(line.split(": ")[1] for line in lines) == NAMES_TO_GIVE[name]
+    assert all(f"--set {line.split(': ')[1]}=" in line and "--in-lab" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", NAMES_TO_GIVE)
@@ -96,6 +108,16 @@ def test_experiment_e2_has_its_parameters() -> None:
     client = suite.configurations["a_s3_sdk"].access_path.model_dump()
     assert (client["connect_timeout_s"], client["read_timeout_s"]) == (3, 60)
     assert (client["max_attempts"], client["retry_mode"]) == (3, "standard")
+    venues = {cell.config_id: cell.venue for cell in suite.cells() if cell.workload_id in own}
+    assert {venue and (venue.memory_mb, venue.architecture) for venue in venues.values()} == {(512, "arm64")}
+
+
+def test_experiment_e2_has_the_control_that_it_lacked() -> None:
+    configurations = filled_in("e2-lambda-s3-files").configurations
+    outside, control, mount = (configurations[name] for name in ("a_s3_sdk", "a_s3_sdk_in_vpc", "b_s3_files"))
+    assert control.model_copy(update={"venue": outside.venue}) == outside
+    venues = filled_in("e2-lambda-s3-files").venues
+    assert [venues[one.venue].vpc for one in (outside, control, mount)] == [False, True, True]
 
 
 def test_experiment_e3_has_its_parameters_and_a_control_in_which_only_the_target_differs() -> None:

@@ -91,11 +91,10 @@ def test_a_mistake_is_named_with_its_line(right: str, wrong: str, told: str) -> 
     assert told in mistake_of((right, wrong))
 
 
-def test_in_the_lab_a_function_is_that_of_an_emulator_on_this_host() -> None:
-    lab = ("blocks: 2", "blocks: 2\nlab: true"), ("some-bucket", "s3bench-lab")
-    told = mistake_of(*lab)
-    assert told.startswith("s.yaml:7: venues.in_vpc.endpoint_url: no function of Amazon's reaches the lab")
-    suite_with(*lab, ("vpc: true", "endpoint_url: 'http://127.0.0.1:4566'"))
+def test_only_venues_of_a_configuration_are_used() -> None:
+    suite = suite_with(("venue: in_vpc", "venue: local"))
+    assert suite.used_venues() == {}
+    assert set(suite_with().used_venues()) == {"in_vpc"}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from deployments.cloudformation_files import FOLDER, LARGEST_BYTES, cloudformati
 from tasks.results.athena import TABLES, VIEWS
 from tasks.results.sql_queries import queries
 from tests.emulated_stacks import CODE_BUCKET, REGION, STAND_INS, ZONES, Stacks, templates
-from tests.lambda_emulator import running_ministack
+from tests.lambda_emulator import running_emulator
 
 PATHS = sorted(FOLDER.glob("*.yaml"))
 ORDER = ("storage", "network", "file-systems", "functions", "runner", "results", "queries")
@@ -128,7 +128,7 @@ def test_every_saved_query_is_athenas_and_of_any_day() -> None:
 @pytest.fixture(scope="module")
 def stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stacks]:
     """All stacks, as far as the emulator knows them."""
-    with running_ministack(tmp_path_factory.mktemp("stacks")) as url:
+    with running_emulator(tmp_path_factory.mktemp("stacks")) as url:
         made = Stacks(url)
         made.keep_code()
         for name in ("storage", "network"):

@@ -43,7 +43,7 @@ from tasks.venues.lambda_wire import BlockAnswer, BlockEvent, from_text, unpacke
 from tasks.venues.places import lab_environment
 from tasks.venues.wire import BlockOutcome
 from tests.lambda_blocks import a_block, bucket_of
-from tests.lambda_emulator import LAB_FUNCTION, client_of, make_function, running_ministack
+from tests.lambda_emulator import WRAPPER, client_of, make_function, running_emulator
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -307,7 +307,7 @@ def outcome_of(answer: BlockAnswer) -> BlockOutcome:
 
 @pytest.fixture(scope="module")
 def lambda_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_ministack(tmp_path_factory.mktemp("ministack")) as url:
+    with running_emulator(tmp_path_factory.mktemp("ministack")) as url:
         yield url
 
 
@@ -318,7 +318,7 @@ def test_a_function_is_made_of_the_zip_as_it_is_and_measures_in_lambda(
     code = here.read_bytes()
     with_credentials = io.BytesIO(code)  # of the lab, which ministack lets no function have
     with zipfile.ZipFile(with_credentials, "a") as packed:
-        packed.writestr("lab_function.py", LAB_FUNCTION)
+        packed.writestr("lab_function.py", WRAPPER)
     client = client_of(lambda_url)
     make_function(client, "as-it-is", lab, handler=HANDLER, code=code)
     make_function(client, "with-credentials", lab, code=with_credentials.getvalue())

@@ -179,7 +179,7 @@ def test_a_run_that_is_interrupted_while_it_waits_says_that_nothing_was_measured
         assert process.stdout is not None
         assert "a test" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=40)
+        _, errors = process.communicate(timeout=90)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "s3bench: interrupted: nothing was measured"
 

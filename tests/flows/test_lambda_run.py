@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
 from tasks.lab import rclone
 from tasks.lab.local_lab import running_lab
 from tests.flows.conftest import environment_in, run_command
-from tests.lambda_emulator import REGION, client_of, make_function, running_ministack
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,27 +26,26 @@ name: in-lambda
 lab: true
 blocks: 2
 targets:
-  bucket: {{kind: bucket, bucket: s3bench-lab, prefix: s3bench}}
-  mount: {{kind: mount, shows: bucket, fstype: fuse.rclone}}
+  bucket: {kind: bucket, bucket: s3bench-lab, prefix: s3bench}
+  mount: {kind: mount, shows: bucket, fstype: fuse.rclone}
 venues:
-  function:
-    {{kind: lambda, function: s3bench-lab, region: {region}, memory_mb: 512, vpc: false, endpoint_url: {url}}}
-  larger: {{kind: lambda, function: s3bench-lab, region: {region}, memory_mb: 1024, endpoint_url: {url}}}
+  function: {kind: lambda, function: s3bench-lab, region: us-east-1, memory_mb: 512, vpc: false}
+  larger: {kind: lambda, function: s3bench-lab, region: us-east-1, memory_mb: 1024}
 configurations:
-  here: {{access_path: {{kind: boto3_api}}, target: bucket, workloads: [read, write, scan]}}
-  there: {{access_path: {{kind: boto3_api}}, target: bucket, venue: function, workloads: [read, write, scan]}}
-  mount-there: {{access_path: {{kind: mount_io}}, target: mount, venue: function, workloads: [read, write]}}
-  files-there: {{access_path: {{kind: boto3_transfer}}, target: bucket, venue: function, workloads: [upload]}}
-  cli-there: {{access_path: {{kind: aws_cli}}, target: bucket, venue: function, workloads: [upload]}}
-  mislabelled: {{access_path: {{kind: boto3_api}}, target: bucket, venue: larger, workloads: [read]}}
+  here: {access_path: {kind: boto3_api}, target: bucket, workloads: [read, write, scan]}
+  there: {access_path: {kind: boto3_api}, target: bucket, venue: function, workloads: [read, write, scan]}
+  mount-there: {access_path: {kind: mount_io}, target: mount, venue: function, workloads: [read, write]}
+  files-there: {access_path: {kind: boto3_transfer}, target: bucket, venue: function, workloads: [upload]}
+  cli-there: {access_path: {kind: aws_cli}, target: bucket, venue: function, workloads: [upload]}
+  mislabelled: {access_path: {kind: boto3_api}, target: bucket, venue: larger, workloads: [read]}
 datasets:
-  blobs: {{kind: blobs, size: 64 KiB, unique_count: 10}}
-  logs: {{kind: cloudtrail_generated, files: 12, records: 60}}
+  blobs: {kind: blobs, size: 64 KiB, unique_count: 10}
+  logs: {kind: cloudtrail_generated, files: 12, records: 60}
 workloads:
-  read: {{kind: blob_read, dataset: blobs, read_mode: unique, iterations: 10, warmup: 2}}
-  write: {{kind: blob_write, size: 64 KiB, iterations: 10, warmup: 2}}
-  scan: {{kind: cloudtrail_scan, dataset: logs, iterations: 4, warmup: 2}}
-  upload: {{kind: file_upload, size: 64 KiB, iterations: 4, warmup: 2}}
+  read: {kind: blob_read, dataset: blobs, read_mode: unique, iterations: 10, warmup: 2}
+  write: {kind: blob_write, size: 64 KiB, iterations: 10, warmup: 2}
+  scan: {kind: cloudtrail_scan, dataset: logs, iterations: 4, warmup: 2}
+  upload: {kind: file_upload, size: 64 KiB, iterations: 4, warmup: 2}
 """
 
 
@@ -67,10 +66,9 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory, prefect_api_url: str) -> Iterator[Ran]:
     folder = tmp_path_factory.mktemp("in-lambda")
-    with running_lab(folder / ".lab") as lab, running_ministack(folder) as url:
-        make_function(client_of(url), "s3bench-lab", lab)
-        (folder / "suite.yaml").write_text(SUITE.format(url=url, region=REGION), encoding="utf-8")
-        environment = environment_in(folder) | {"PREFECT_API_URL": prefect_api_url}
+    (folder / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    environment = environment_in(folder) | {"PREFECT_API_URL": prefect_api_url}
+    with running_lab(folder / ".lab"):  # what is left of a run is looked at
         yield Ran(folder, run_command(folder, ["run", "suite.yaml", "--seed", "7"], environment))
 
 
@@ -126,3 +124,38 @@ def test_what_functions_wrote_is_gone_from_the_bucket_and_the_data_is_kept(ran: 
     bucket = ran.folder / ".lab" / "s3" / "s3bench-lab" / "s3bench"
     assert [path for path in (bucket / "runs").rglob("*") if path.is_file()] == []
     assert list((bucket / "datasets").rglob("*.json.gz"))
+
+
+def test_no_emulator_and_no_function_is_left_after_a_run(ran: Ran) -> None:
+    folder = str((ran.folder / ".lab" / "lambda").resolve())
+    left = [process.pid for process in psutil.process_iter() if _works_in(process, folder)]
+    assert left == []
+
+
+def _works_in(process: psutil.Process, folder: str) -> bool:
+    try:
+        return process.cwd().startswith(folder)
+    except psutil.Error:
+        return False
+
+
+def test_experiment_e2_runs_in_lambda_to_its_six_tables_by_one_command(
+    tmp_path: Path, prefect_api_url: str
+) -> None:
+    environment = environment_in(tmp_path) | {"PREFECT_API_URL": prefect_api_url}
+    fewer = [
+        f"workloads.{name}=null" for name in ("first-64kib", "seen-in-bucket-64kib", "seen-in-bucket-16mib")
+    ]
+    settings = [word for one in [*fewer, "configurations.s3_files_on_host=null"] for word in ("--set", one)]
+    answer = run_command(tmp_path, ["run", "e2-lambda-s3-files", "--in-lab", *settings], environment)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    for size, what in ((65_536, "64kib"), (16_777_216, "16mib")):
+        for workload in (f"read-{what}-single", f"read-{what}-unique", f"write-{what}"):
+            told = answer.stdout.split(f"Workload {workload} ")[1]
+            assert f"Each operation moves {size:,} bytes" in told.partition("Time of one")[0]
+            rows = [line.split() for line in told.split("Configuration", 1)[1].splitlines()]
+            measured = {row[0]: int(row[1]) for row in rows[2:6]}
+            counted = 100 if what == "64kib" else 10
+            assert measured == dict.fromkeys(
+                ("a_s3_sdk", "a_s3_sdk_in_vpc", "b_s3_files", "s3_rust"), counted
+            ), workload

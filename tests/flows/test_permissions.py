@@ -16,7 +16,7 @@ import pytest
 from tasks.lab import rclone
 from tests.emulated_stacks import templates
 from tests.flows.conftest import PROJECT_ROOT, environment_in, run_command
-from tests.lambda_emulator import running_ministack
+from tests.lambda_emulator import running_emulator
 
 pytestmark = [
     pytest.mark.slow,
@@ -217,7 +217,7 @@ def done(calls: set[str]) -> set[str]:
 def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, Path | None], None]]:
     """Runs Python text in a process whose AWS is an emulator, recorded if the recorder's folder is given."""
     folder = tmp_path_factory.mktemp("emulated")
-    with running_ministack(folder) as url:
+    with running_emulator(folder) as url:
         environment = environment_in(folder) | {
             "AWS_ENDPOINT_URL": url,
             "AWS_ACCESS_KEY_ID": "123456789012",

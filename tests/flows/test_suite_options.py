@@ -23,11 +23,15 @@ def test_an_experiment_is_planned_for_aws_from_a_file_of_targets(s3bench: Comman
         "targets:\n"
         "  bucket: {bucket: my-bucket}\n"
         "  mount: {path: /mnt/s3files, file_system_id: fs-0123456789abcdef0}\n"
+        "venues:\n"
+        "  outside: {function: s3bench-boto3-512}\n"
+        "  in_vpc: {function: s3bench-vpc-boto3-512}\n"
+        "  with_mount: {function: s3bench-s3files-512}\n"
     )
     answer = s3bench("plan", "e2-lambda-s3-files", "--targets", "targets.yaml")
     assert answer.returncode == 0, answer.stderr
-    assert "not counted: of the S3 Files mount of b_s3_files: look-ups, " in answer.stdout
-    assert "cost: about 0.2510 USD" in answer.stdout  # of which 0.181 for writes of 16 MiB to the mount
+    assert "not counted: of the S3 Files mount of b_s3_files, s3_files_on_host: look-ups, " in answer.stdout
+    assert "cost: about 0.2523 USD" in answer.stdout  # of which 0.181 for writes of 16 MiB to the mount
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])

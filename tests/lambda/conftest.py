@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tasks.lab.state import LabState
-from tests.lambda_emulator import client_of, make_function, running_ministack
+from tests.lambda_emulator import client_of, make_function, running_emulator
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -17,7 +17,7 @@ MakeFunction = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def lambda_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_ministack(tmp_path_factory.mktemp("ministack")) as url:
+    with running_emulator(tmp_path_factory.mktemp("ministack")) as url:
         yield url
 
 
