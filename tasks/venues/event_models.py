@@ -67,6 +67,8 @@ class FunctionSettings(Model):
     endpoint_url: str | None = None
     mount: Path | None = None
     mount_root_prefix: str = ""
+    mount_shows_bucket: bool = True
+    """False: it is a file system of its own, such as EFS, which setup fills through the mount."""
 
     @property
     def bucket_target(self) -> AnyBucket:
@@ -79,7 +81,7 @@ class FunctionSettings(Model):
 
     @property
     def mount_target(self) -> MountTarget | None:
-        """The mount that shows the bucket; None where the function reaches it by the SDK."""
+        """The mount that is measured; None where the function reaches the bucket by the SDK."""
         if self.mount is None:
             return None
         return MountTarget(shows="bucket", path=self.mount, root_prefix=self.mount_root_prefix)
@@ -93,6 +95,7 @@ _VARIABLES: Final = {
     "endpoint_url": "S3BENCH_ENDPOINT_URL",
     "mount": "S3BENCH_MOUNT",
     "mount_root_prefix": "S3BENCH_MOUNT_ROOT_PREFIX",
+    "mount_shows_bucket": "S3BENCH_MOUNT_SHOWS_BUCKET",
 }
 """Lambda itself sets AWS_REGION."""
 

@@ -53,6 +53,7 @@ _TIMED_OUT: Final = re.compile(r"Task timed out after [\d.]+ seconds")
 _TIMEOUT_TYPE: Final = "Sandbox.Timedout"
 _OUT_OF_MEMORY: Final = "Runtime.OutOfMemory"
 _EXITED: Final = "Runtime.ExitError"
+_ACCOUNT: Final = re.compile(r"(?<!\d)\d{12}(?!\d)")
 _LONGEST: Final = 500
 """Characters of a function's own message."""
 
@@ -73,7 +74,7 @@ def why_refused(venue: LambdaVenueConfig, error: ClientError | BotoCoreError) ->
     code = answer.get("Error", {}).get("Code", "")
     why = str(answer.get("Reason", ""))
     told = f"{code}, {why}" if why else code
-    what_to_do = _WHAT_TO_DO.get(code) or answer.get("Error", {}).get("Message", "")
+    what_to_do = _WHAT_TO_DO.get(code) or _without_account(answer.get("Error", {}).get("Message", ""))
     return f"{named} was not run ({told}): {what_to_do}"
 
 
@@ -102,4 +103,10 @@ def why_function_failed(venue: LambdaVenueConfig, function: LambdaFunction, payl
             f"{named} was killed ({kind}), as one is that needs more than its {function.memory_mb} MB of "
             "memory: give it more, or the workload fewer iterations"
         )
-    return f"{named} failed ({kind or 'no type'}): {message[:_LONGEST] or 'it told nothing'}"
+    told = _without_account(message[:_LONGEST]) or "it told nothing"
+    return f"{named} failed ({kind or 'no type'}): {told}"
+
+
+def _without_account(message: str) -> str:
+    """What others wrote, without the numbers of accounts that names of roles and functions hold."""
+    return _ACCOUNT.sub("<account>", message)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from configs.block import BlockSpec
+from configs.errors import UserError
 from configs.manifest import DatasetObject
 from configs.targets import MountTarget
 from configs.workloads import BEGIN_WITHIN
@@ -176,14 +177,23 @@ def _answered(told: BlockEvent, facts: dict[str, str], outcome: BlockOutcome) ->
             "bucket for them: give more blocks, or fewer iterations"
         )
         return BlockAnswer(venue=facts, wire=as_text(packed(_failed(reason))))
-    return BlockAnswer(venue=facts, object=_stored(told.answer, payload))
+    try:
+        return BlockAnswer(venue=facts, object=_stored(told.answer, payload))
+    except UserError as error:
+        reason = (
+            f"the samples come to {len(text):,} bytes, which no answer of Lambda holds, and the bucket does "
+            f"not take them: {error}"
+        )
+        return BlockAnswer(venue=facts, wire=as_text(packed(_failed(reason))))
 
 
 def _stored(place: AnswerPlace, payload: bytes) -> StoredSamples:
     import boto3  # noqa: PLC0415 - only some access paths load it otherwise
 
+    from tasks.access import bucket_io  # noqa: PLC0415 - as above
+
     client: S3Client = boto3.client("s3", region_name=place.region, endpoint_url=place.endpoint_url)
-    client.put_object(Bucket=place.bucket, Key=place.key, Body=payload)
+    bucket_io.put(client, place.bucket, place.key, payload)
     sha256 = hashlib.sha256(payload).hexdigest()
     return StoredSamples(key=place.key, size_bytes=len(payload), sha256=sha256)
 

@@ -13,9 +13,11 @@ from configs.manifest import DatasetObject
 from configs.targets import BucketTarget, MountTarget
 from configs.venues import LambdaVenueConfig
 from configs.workloads import BlobRead
+from tasks.lab.state import LabState
 from tasks.venues import lambda_handler
 from tasks.venues.lambda_handler import handler
-from tasks.venues.lambda_wire import BlockAnswer, BlockEvent, from_text, unpacked
+from tasks.venues.lambda_wire import AnswerPlace, BlockAnswer, BlockEvent, from_text, unpacked
+from tasks.venues.places import lab_environment
 from tasks.venues.wire import BlockOutcome
 from tests.lambda_blocks import a_block
 
@@ -85,6 +87,18 @@ def test_what_a_mount_shows_late_is_waited_for_and_what_it_never_shows_is_told(
     (tmp_path / "b").write_bytes(b"123")
     there = answered(BlockEvent(block=spec))
     assert there.reason.startswith("nothing is mounted at ")  # it went on: this is no mount
+
+
+def test_samples_that_the_bucket_does_not_take_are_a_failed_block_with_the_reason(
+    lab: LabState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in lab_environment(lab).items():
+        monkeypatch.setenv(name, value)
+    nowhere = AnswerPlace(bucket="none-such", key="k", region="us-east-1", endpoint_url=lab.endpoint_url)
+    block = a_block(VENUE, BUCKET, access_path=NoOp(), iterations=50)
+    outcome = answered(BlockEvent(block=block, answer=nowhere, most_inline_bytes=10))
+    assert (outcome.status, len(outcome.samples)) == ("failed", 0)
+    assert "and the bucket does not take them: cannot write s3://none-such/k at " in outcome.reason
 
 
 def test_an_event_of_another_version_is_refused() -> None:

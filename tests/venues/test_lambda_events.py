@@ -139,6 +139,23 @@ def test_a_function_with_a_mount_reads_on_it_what_setup_put_into_the_bucket(
     assert {line["config"] for line in lines(capsys.readouterr().out)} == {"B_s3_files"}
 
 
+def test_a_file_system_that_shows_no_bucket_is_set_up_through_its_mount(
+    ask: Answer, lab: LabState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lab.mount_path is None:
+        pytest.skip(lab.mount_problem)
+    monkeypatch.setenv("S3BENCH_MOUNT", str(lab.mount_path))
+    monkeypatch.setenv("S3BENCH_MOUNT_SHOWS_BUCKET", "false")
+    monkeypatch.setenv("S3BENCH_BUCKET", "none-such")
+    ask({"op": "setup", "create_unique": True, "unique_count": 3})
+    assert ask({"op": "setup"})["objects"] == 4, "what was there stays"
+    told = ask({"op": "read", "read_mode": "unique", "iterations": 3, "warmup": 0})
+    assert (told["status"], told["errors"], told["sample_count"]) == ("measured", 0, 3)
+    monkeypatch.setenv("S3BENCH_MOUNT", str(lab.mount_path.parent))
+    with pytest.raises(UserError, match="nothing is mounted at"):
+        ask({"op": "setup"})
+
+
 def test_a_function_whose_mount_is_not_there_fails_and_reads_no_local_folder(
     ask: Answer, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
