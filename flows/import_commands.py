@@ -29,13 +29,14 @@ _STDIN: Final = "-"
 
 def import_lines(file: FileArgument, results: ResultsOption = "results", day: DayOption = None) -> None:
     """Import samples of s3_access_benchmark_v1, as a Lambda function printed or CloudWatch Logs exported."""
+    undated = f"{datetime.now(UTC):%Y-%m-%d}" if day is None else _date(day)
+    where = "the standard input" if file == _STDIN else file
+    content = _content(file)
     from tasks.results import lines_import  # noqa: PLC0415 - pyarrow and scipy load slowly
     from tasks.results.log_lines import read_log  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
-    undated = f"{datetime.now(UTC):%Y-%m-%d}" if day is None else _date(day)
-    where = "the standard input" if file == _STDIN else file
-    found = read_log(_content(file), where)
+    found = read_log(content, where)
     store = open_store(results)
     store.check_writable()
     imported = lines_import.import_lines(store, found, undated)
@@ -71,16 +72,17 @@ def _tell(imported: "Imported", foreign: int, where: str, results: str) -> None:
     console = PatientConsole()
     lines = []
     for run in imported.runs:
+        samples, cells = _counted(run.samples, "sample"), _counted(len(run.cells), "cell")
         lines += [
-            f"Imported run {run.run_id}: {run.samples:,} samples of {len(run.cells)} cells, night {run.dt}:",
+            f"Imported run {run.run_id}: {samples} of {cells}, night {run.dt}:",
             *(f"  {cell}" for cell in run.cells),
         ]
     if not imported.runs:
         lines.append(f"{where}: nothing was imported")
     lines += [
         (
-            f"Of the other lines: {imported.known:,} were there already, {len(imported.bad):,} are wrong, "
-            f"{foreign:,} hold no sample."
+            f"Other lines: {imported.known:,} known already, {len(imported.bad):,} wrong, "
+            f"{foreign:,} without a sample."
         ),
         *(f"  line {number:,}: {why}" for number, why in imported.bad[:_BAD_SHOWN]),
     ]
@@ -90,3 +92,7 @@ def _tell(imported: "Imported", foreign: int, where: str, results: str) -> None:
         lines.append(f"See them: s3bench report --results {results} --run {imported.runs[-1].run_id}")
     for line in lines:
         console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

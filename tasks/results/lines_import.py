@@ -28,6 +28,8 @@ MEASURED_BY: Final = f"another program: lines of {LINE_SCHEMA}"
 
 _SUITE: Final = "imported-lines"
 _NOT_TOLD: Final = "not told"
+_MOST_NAMED: Final = 10
+"""Values of one field in a record, which a line of a stranger may fill with anything."""
 
 
 class _Id(NamedTuple):
@@ -71,49 +73,49 @@ def import_lines(store: Store, found: Found, day: str) -> Imported:
     Raises:
         UserError: if the store cannot be read, or cannot take it.
     """
-    unique, known, conflicts = _unique(found)
-    days = {identity: dt_of(one.at) if one.at else day for identity, one in unique.items()}
-    stored = _stored_ids(store) if unique else set()
+    new, known, conflicts = _new_samples(store, found)
     nights: dict[str, dict[_Id, Logged]] = defaultdict(dict)
-    for identity, one in unique.items():
-        if identity in stored:
-            known += 1
-        else:
-            nights[days[identity]][identity] = one
+    for identity, one in new.items():
+        nights[dt_of(one.at) if one.at else day][identity] = one
     runs = tuple(_write_run(store, dt, nights[dt]) for dt in sorted(nights))
     return Imported(runs, known, tuple(sorted([*found.bad, *conflicts])))
 
 
-def _unique(found: Found) -> tuple[dict[_Id, Logged], int, list[tuple[int, str]]]:
-    """Each sample once, how many were there again, and the lines that say otherwise of one."""
-    unique: dict[_Id, Logged] = {}
-    again = 0
+def _new_samples(store: Store, found: Found) -> tuple[dict[_Id, Logged], int, list[tuple[int, str]]]:
+    """Each sample that the store lacks, how many it has already, and the lines that say otherwise of one."""
+    stored = _stored_times_ns(store) if found.logged else {}
+    new: dict[_Id, Logged] = {}
+    known = 0
     conflicts = []
     for number, one in zip(found.numbers, found.logged, strict=True):
         line = one.line
         identity = _Id(line.config_id, line.workload_id, line.request_id, line.sample_index)
-        first = unique.setdefault(identity, one)
-        if first is one:
-            continue
-        if first.line == line:
-            again += 1
+        if identity in stored:
+            is_same, who = stored[identity] == line.total_ns, "the store"
+        elif identity in new:
+            is_same, who = new[identity].line == line, "an earlier line"
         else:
-            conflicts.append((number, "an earlier line says otherwise of the same sample"))
-    return unique, again, conflicts
+            new[identity] = one
+            continue
+        if is_same:
+            known += 1
+        else:
+            conflicts.append((number, f"{who} says otherwise of the same sample"))
+    return new, known, conflicts
 
 
-def _stored_ids(store: Store) -> set[_Id]:
-    """The samples of all imported runs, by the columns that `_cell_table` fills.
+def _stored_times_ns(store: Store) -> dict[_Id, int]:
+    """The samples of all imported runs and their times, by the columns that `_cell_table` fills.
 
     Of every night: another export may tell another time of the same line, or none.
     """
-    found: set[_Id] = set()
+    found: dict[_Id, int] = {}
     for run in list_runs(store):
         if run.record is None or run.record.measured_by != MEASURED_BY:
             continue
-        for table in run.cells(("config_id", "workload_id", "message", "seq")):
-            columns = (column.to_pylist() for column in table.columns)
-            found.update(map(_Id._make, zip(*columns, strict=True)))
+        for table in run.cells(("config_id", "workload_id", "message", "seq", "total_ns")):
+            *ids, times_ns = (column.to_pylist() for column in table.columns)
+            found.update(zip(map(_Id._make, zip(*ids, strict=True)), times_ns, strict=True))
     return found
 
 
@@ -170,7 +172,7 @@ def _cell_table(run: RunIdentity, config_id: str, workload_id: str, logged: Sequ
         "started_at": [one.at for one in logged],
         "size_bytes": [line.bytes for line in lines],
         "message": [line.request_id for line in lines],
-        "total_ns": [round(line.elapsed_ms * 1e6) for line in lines],
+        "total_ns": [line.total_ns for line in lines],
     }
     return pa.table(
         [
@@ -245,5 +247,8 @@ def _asked(lines: Sequence[SampleLine]) -> Iterator[tuple[str, str]]:
 
 
 def _all(values: Iterable[str | int]) -> str:
-    """All values that there are, the most frequent first."""
-    return ", ".join(str(value) for value, _ in Counter(values).most_common()) or _NOT_TOLD
+    """The values that there are, the most frequent first; of very many only some."""
+    counts = Counter(values)
+    named = ", ".join(str(value) for value, _ in counts.most_common(_MOST_NAMED))
+    more = f" and {len(counts) - _MOST_NAMED:,} more" if len(counts) > _MOST_NAMED else ""
+    return f"{named}{more}" or _NOT_TOLD

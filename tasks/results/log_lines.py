@@ -31,8 +31,11 @@ _MOST_NESTED: Final = 4
 _LONGEST_HEADER: Final = 4096
 _GZIP: Final = b"\x1f\x8b"
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
+_KEY: Final = '"schema"'
+_NO_OBJECT: Final = "this is no whole JSON object on one line"
 _MESSAGES: Final = ("@message", "message")
 _TIMES: Final = ("@timestamp", "timestamp")
+_OWN_TIME: Final = 'timestamp"'
 _LISTS: Final = ("events", "logEvents", "results")
 _YEARS: Final = range(2006, 2100)
 """From the year of Amazon S3 on; beyond is a mistake of whoever made the file."""
@@ -150,7 +153,11 @@ def _is_csv(text: str) -> bool:
     header = text.lstrip().partition("\n")[0]
     if len(header) > _LONGEST_HEADER:
         return False
-    return any(name in next(csv.reader([header]), []) for name in _MESSAGES)
+    try:
+        columns = next(csv.reader([header]), [])
+    except csv.Error:  # a progress bar, for instance, with a carriage return in it
+        return False
+    return any(name in columns for name in _MESSAGES)
 
 
 def _rows(text: str, where: str) -> Iterator[_Entry]:
@@ -181,33 +188,42 @@ def _logged(entry: object, depth: int) -> Logged | None:
     for name in _MESSAGES:
         if name in entry:
             inner = _logged(entry[name], depth + 1)
-            return inner if inner is None or inner.at else inner._replace(at=_time_in(entry))
+            return inner if inner is None or inner.at else Logged(inner.line, _time_in(entry))
     return None
 
 
 def _in_text(text: str, depth: int) -> Logged | None:
-    start = text.find("{")
-    if start < 0 or LINE_SCHEMA not in text:
+    if LINE_SCHEMA not in text:
         return None
+    start = text.find("{")
+    if start < 0 and _KEY not in text:
+        return None  # the name alone, in some sentence
+    if start < 0:
+        raise BadLineError(_NO_OBJECT)
     raw = text[start : text.rfind("}") + 1]
-    try:
-        logged: Logged | None = Logged(SampleLine.model_validate_json(raw), None)
-    except ValidationError as error:
-        logged = _wrapped(raw, depth, error)
+    logged = _of_line(raw) or _of_object(raw, depth)
     prefix = _TIME.search(text, 0, start)
     if logged is None or logged.at or prefix is None:
         return logged
-    return logged._replace(at=_moment(prefix[0]))
+    return Logged(logged.line, _moment(prefix[0]))
 
 
-def _wrapped(raw: str, depth: int, error: ValidationError) -> Logged | None:
-    """What is no line of samples may have one inside."""
+def _of_line(raw: str) -> Logged | None:
+    """A line of samples that tells no time of its own, which is most of them: parsed in one step."""
+    if _OWN_TIME in raw:
+        return None
+    try:
+        return Logged(SampleLine.model_validate_json(raw), None)
+    except ValidationError:
+        return None
+
+
+def _of_object(raw: str, depth: int) -> Logged | None:
+    """Any other object, which may have such a line inside."""
     try:
         inner = json.loads(raw)
     except (ValueError, RecursionError) as broken:
-        raise BadLineError("this is no whole JSON object") from broken
-    if isinstance(inner, dict) and inner.get("schema") == LINE_SCHEMA:
-        raise BadLineError(what_is_wrong(error)) from error
+        raise BadLineError(_NO_OBJECT) from broken
     return _logged(inner, depth + 1)
 
 

@@ -48,6 +48,11 @@ class SampleLine(BaseModel):
     runtime: Annotated[str, Field(pattern=r"^[\x20-\x7e]{0,64}$")]
 
     @property
+    def total_ns(self) -> int:
+        """How long the operation took, in nanoseconds as the store has it."""
+        return round(self.elapsed_ms * 1e6)
+
+    @property
     def config_id(self) -> str:
         """The configuration's id here: `A_s3_sdk` is `a_s3_sdk`."""
         return self.config.lower()

@@ -14,6 +14,7 @@ import change_figures  # noqa: F401 - registers its figures
 import coverage_figures  # noqa: F401 - registers its figures
 import flow_figures  # noqa: F401 - registers its figures
 import harness_figures  # noqa: F401 - registers its figures
+import import_figures  # noqa: F401 - registers its figures
 import run_figures  # noqa: F401 - registers its figures
 import store_figures  # noqa: F401 - registers its figures
 from figures import FIGURES, Figure
