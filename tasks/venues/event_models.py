@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, NonNegativeInt, ValidationError, model_validator
+from pydantic import ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from configs.base import Model
 from configs.errors import UserError
@@ -25,6 +25,8 @@ Label = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 
 class BlobEvent(Model):
     """An event of E2: one invocation loops over reads or writes, or writes what reads need."""
+
+    model_config = ConfigDict(strict=True)  # true is no 1, and "5" no number
 
     op: Literal["setup", "read", "write"]
     size: Literal["small", "large"] = "small"
@@ -51,6 +53,8 @@ class BlobEvent(Model):
 
 class FileEvent(Model):
     """An event of E5: `count` uploads or downloads, one after another."""
+
+    model_config = ConfigDict(strict=True)
 
     method: Literal["upload", "download"]
     count: Annotated[int, Field(ge=1, le=100_000)] = 1000

@@ -7,7 +7,6 @@ E5 (`method`): `upload_file` and `download_file` of one file, again and again.
 
 import contextlib
 import hashlib
-import itertools
 import json
 import os
 import platform
@@ -51,17 +50,19 @@ from tasks.venues.wire import BlockOutcome
 
 LINE_SCHEMA: Final = "s3_access_benchmark_v1"
 _RUNTIME: Final = "AWS_EXECUTION_ENV"
-_invocations = itertools.count()
-"""Of this execution environment: the first one is cold."""
 
 
-def answer(event: Mapping[str, object], context: LambdaContext) -> dict[str, object]:
+def answer(event: Mapping[str, object], context: LambdaContext, *, is_cold: bool) -> dict[str, object]:
     """Do what an event of E2 or E5 asks, and tell what came of it; times are in milliseconds.
+
+    Args:
+        event: the event.
+        context: what Lambda tells of the invocation.
+        is_cold: whether it is the first one of its environment.
 
     Raises:
         UserError: if the event or the function's environment cannot be, or nothing could be measured.
     """
-    is_cold = next(_invocations) == 0
     asked = event_of(event)
     settings = settings_of(os.environ)
     if isinstance(asked, FileEvent):

@@ -66,18 +66,19 @@ def handler(event: Mapping[str, object], context: LambdaContext) -> dict[str, ob
     Raises:
         ValidationError: if it is an event of another version, or of nobody.
     """
+    number = next(_INVOCATIONS)
     if "op" in event or "method" in event:
         from tasks.venues import lambda_events  # noqa: PLC0415 - blocks need none of it
 
-        return lambda_events.answer(event, context)
+        return lambda_events.answer(event, context, is_cold=number == 1)
     told = BlockEvent.model_validate(event)
-    facts = _facts(context)
+    facts = _facts(context, number)
     return _answered(told, facts, _measured(told, context)).model_dump(exclude_none=True)
 
 
-def _facts(context: LambdaContext) -> dict[str, str]:
+def _facts(context: LambdaContext, number: int) -> dict[str, str]:
     """What proves where this ran; what this environment does not tell is left out."""
-    here, number = machine(), next(_INVOCATIONS)
+    here = machine()
     facts = {
         "function": context.function_name,
         "version": context.function_version,

@@ -24,7 +24,12 @@ NAMES_TO_GIVE = {
         "targets.standard.bucket",
     ],
     "e4-transfer-acceleration": ["targets.accelerated.bucket", "targets.ordinary.bucket"],
-    "e5-express-boto3": ["targets.express.bucket", "targets.standard.bucket"],
+    "e5-express-boto3": [
+        "targets.express.bucket",
+        "targets.standard.bucket",
+        "venues.one_cpu.function",
+        "venues.small.function",
+    ],
     "nightly": [
         "targets.bucket.bucket",
         "targets.express.bucket",

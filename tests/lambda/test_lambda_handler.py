@@ -1,5 +1,6 @@
 """What a function does with an event before and after it measures."""
 
+import itertools
 import subprocess
 import sys
 import time
@@ -108,9 +109,15 @@ def test_an_event_of_another_version_is_refused() -> None:
 
 
 def test_events_of_the_published_experiments_are_for_another_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.venues.lambda_events.answer", lambda event, _: {"for": dict(event)})
-    assert handler({"op": "read"}, Context()) == {"for": {"op": "read"}}
-    assert handler({"method": "upload"}, Context()) == {"for": {"method": "upload"}}
+    monkeypatch.setattr(
+        "tasks.venues.lambda_events.answer", lambda event, _, is_cold: {"for": dict(event), "cold": is_cold}
+    )
+    monkeypatch.setattr(lambda_handler, "_INVOCATIONS", itertools.count(1))
+    assert handler({"op": "read"}, Context()) == {"for": {"op": "read"}, "cold": True}
+    assert handler({"method": "upload"}, Context()) == {"for": {"method": "upload"}, "cold": False}
+    event = BlockEvent(block=a_block(VENUE, BUCKET, access_path=NoOp()))
+    facts = BlockAnswer.model_validate(handler(event.model_dump(mode="json"), Context())).venue
+    assert (facts["cold_start"], facts["invocation"]) == ("false", "3"), "whatever it was asked before"
 
 
 def test_the_handler_loads_nothing_that_a_cold_start_would_have_to_wait_for() -> None:

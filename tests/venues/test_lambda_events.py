@@ -58,7 +58,7 @@ def ask(lab: LabState, monkeypatch: pytest.MonkeyPatch) -> Answer:
     monkeypatch.setenv("S3BENCH_PREFIX", f"events-{secrets.token_hex(4)}")
     monkeypatch.setenv("S3BENCH_ENDPOINT_URL", lab.endpoint_url)
     monkeypatch.setenv("AWS_EXECUTION_ENV", "AWS_Lambda_python3.14")
-    return lambda event: answer(event, Context())
+    return lambda event: answer(event, Context(), is_cold=False)
 
 
 def lines(printed: str) -> list[dict[str, object]]:
@@ -185,7 +185,7 @@ def test_a_file_that_is_not_there_is_named(ask: Answer) -> None:
 
 @pytest.mark.usefixtures("ask")
 def test_an_invocation_whose_time_is_up_tells_what_it_had_measured() -> None:
-    told = answer({"op": "write", "iterations": 100_000, "warmup": 0}, Context(left_ms=1500))
+    told = answer({"op": "write", "iterations": 100_000, "warmup": 0}, Context(left_ms=1500), is_cold=False)
     assert told["status"] == "failed"
     assert "of 100000 operations were done" in str(told["reason"])
     assert told["p50_ms"] is not None
@@ -199,6 +199,8 @@ def test_an_invocation_whose_time_is_up_tells_what_it_had_measured() -> None:
         ({"op": "read", "read_mode": "twice"}, "read_mode: Input should be 'single' or 'unique'"),
         ({"op": "read", "iterations": -1}, "iterations: Input should be greater than or equal to 0"),
         ({"op": "read", "warmup": -1}, "warmup: Input should be greater than or equal to 0"),
+        ({"op": "read", "iterations": True}, "iterations: Input should be a valid integer"),
+        ({"op": "read", "iterations": "5"}, "iterations: Input should be a valid integer"),
         ({"op": "read", "iterations": 4}, "warmup 5 is more than iterations 4"),
         ({"op": "setup", "unique_count": -1}, "unique_count: Input should be greater than or equal to 0"),
         ({"op": "read", "read_dataset": "a/b"}, "read_dataset: String should match"),
