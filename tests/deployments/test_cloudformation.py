@@ -134,7 +134,7 @@ def stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stacks]:
         for name in ("storage", "network"):
             made.create(name, **ZONES)
         made.create("file-systems")
-        for memory_mb in ("128", "512"):
+        for memory_mb in ("128", "512", "1769"):
             made.create(
                 "functions",
                 f"s3bench-functions-{memory_mb}",
@@ -219,7 +219,8 @@ def test_leaks_are_what_is_billed_and_nothing_is_left_after_the_tear_down(stacks
         buckets.delete_object(Bucket=data, Key=version["Key"], VersionId=version["VersionId"])
     for marker in buckets.list_object_versions(Bucket=data).get("DeleteMarkers", []):
         buckets.delete_object(Bucket=data, Key=marker["Key"], VersionId=marker["VersionId"])
-    stacks.delete("s3bench-functions-128")
+    for memory_mb in ("128", "1769"):
+        stacks.delete(f"s3bench-functions-{memory_mb}")
     for name in reversed(ORDER):
         stacks.delete(f"s3bench-{name}{'-512' if name == 'functions' else ''}")
     answer = command(stacks, "leaks")
