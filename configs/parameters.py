@@ -170,8 +170,9 @@ class BenchmarkParameters(SuiteParameters):
         Field(
             gt=0,
             title="Spend at most, in USD",
-            description="A run whose estimate is above this does not start. The suite's max_cost_usd holds "
-            "too, so that the smaller one decides; unknown prices are refused unless that one is null",
+            description="A run whose estimate is above this does not start; Lambda counts by its upper "
+            "bound. The suite's max_cost_usd holds too, so that the smaller one decides; unknown prices are "
+            "refused unless that one is null",
             json_schema_extra={"position": 11},
         ),
     ] = 5.0

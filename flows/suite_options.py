@@ -28,8 +28,9 @@ MaxUsdOption = Annotated[
     float,
     typer.Option(
         "--max-usd",
-        help="Do not start above this estimate, in US dollars; the suite's max_cost_usd holds too (the "
-        "smaller one decides), and unknown prices are refused unless that one is null.",
+        help="Do not start above this estimate, in US dollars, Lambda by its upper bound; the suite's "
+        "max_cost_usd holds too (the smaller one decides), and unknown prices are refused unless that one "
+        "is null.",
     ),
 ]
 MAX_USD: Final[float] = BenchmarkParameters.model_fields["max_usd"].default

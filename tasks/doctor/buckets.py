@@ -77,6 +77,14 @@ def _no_bucket(client: "S3Client", target: AnyBucket, error: ClientError) -> Fin
                 else "let these credentials s3express:CreateSession on it"
             )
             return Finding("wrong", "answers", f"{where} refuses these credentials (403)", fix)
+        case "301" | "PermanentRedirect":
+            headers = error.response["ResponseMetadata"].get("HTTPHeaders", {})
+            region = headers.get("x-amz-bucket-region", "")
+            fix = f"write region: {region or '…'} for the target"
+            return Finding("wrong", "answers", f"{where} lies in {region or 'another region'} (301)", fix)
+        case "400":
+            fix = "sign in again if they have expired; else correct the target's region"
+            return Finding("wrong", "answers", f"{where} takes no request with these credentials (400)", fix)
     return Finding("wrong", "answers", why_not_told(error, f"reach {where}"))
 
 

@@ -22,8 +22,9 @@ from tasks.doctor.host import (
 from tasks.doctor.labels import environment_of, label_of
 from tasks.doctor.mounts import checks_of_mount
 from tasks.doctor.results import checks_of_results
+from tasks.reports.plan_table import cost_lines
 from tasks.venues.places import Place
-from tasks.workloads.plan import cost_of, plan_suite, refuse_above_cap
+from tasks.workloads.plan import plan_suite, refuse_above_cap
 
 
 def examine(place: Place, parameters: BenchmarkParameters, *, writes: bool) -> tuple[Group, ...]:
@@ -74,11 +75,13 @@ def _cost(suite: Suite, max_usd: float) -> Finding:
         return Finding("wrong", "estimate", str(error))
     if suite.lab:
         return Finding("right", "estimate", "none, since it runs in the local lab")
-    cost = cost_of(suite, plan_suite(suite))
-    if cost.unknown:
-        what = f"about {cost.usd:.4f} USD, and what is not known: {'; '.join(cost.unknown)}"
-        return Finding("unknown", "estimate", what)
-    return Finding("right", "estimate", f"about {cost.usd:.4f} USD")
+    plan = plan_suite(suite)
+    *left_out, told = cost_lines(suite, plan)
+    told = told.removeprefix("cost: ")
+    if "; unknown: " in told:
+        return Finding("unknown", "estimate", told)
+    besides = [line for line in left_out if line.startswith("not counted: ")]
+    return Finding("right", "estimate", "; ".join([told, *besides]))
 
 
 def _measured(place: Place, *, venue: LambdaVenueConfig | None) -> list[Cell]:

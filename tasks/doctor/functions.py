@@ -12,7 +12,6 @@ from tasks.doctor.findings import Finding
 from tasks.doctor.routes import Network, ec2_client, ways_of
 from tasks.kernel.errors import LabelError
 from tasks.venues.lambda_client import lambda_client
-from tasks.venues.lambda_errors import why_refused
 from tasks.venues.lambda_label import LambdaFunction, check_function, function_of
 
 if TYPE_CHECKING:
@@ -20,6 +19,13 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda.type_defs import FunctionConfigurationResponseTypeDef
 
 _ASKED_WITHIN_S: Final = 10.0
+_FIXES: Final = {
+    "ResourceNotFoundException": "deploy it, or correct the venue's function, version or region",
+    "AccessDeniedException": "let these credentials lambda:GetFunctionConfiguration on it",
+    "UnrecognizedClientException": "use credentials of this account, which have not expired",
+    "ExpiredTokenException": "sign in again: the credentials have expired",
+    "TooManyRequestsException": "ask again in a moment",
+}
 _DIRECT_FROM_MB: Final = 512
 """From here on `auto` reads directly (Amazon S3 User Guide, mounting S3 file systems on Lambda functions)."""
 
@@ -41,7 +47,7 @@ def checks_of_function(
     try:
         client = lambda_client(venue, environment, _ASKED_WITHIN_S)
     except BotoCoreError as error:
-        yield Finding("wrong", "function", why_refused(venue, error))
+        yield Finding("wrong", "function", _why_not_found(venue, error))
         return
     answer, *problems = ask_for_function(client, venue)
     yield from problems
@@ -49,8 +55,9 @@ def checks_of_function(
         return
     function = function_of(answer)
     yield from configured(venue, function, cells, block_timeout_s)
+    yield from regions(venue, cells)
     vpc = answer.get("VpcConfig", {})
-    needed = needed_services(cells)
+    needed = needed_services(cells, reads_directly=_reads_directly(function))
     if vpc.get("VpcId") and needed:
         network = Network(vpc["VpcId"], tuple(vpc.get("SubnetIds", [])), venue.region)
         yield from ways_of(ec2_client(venue, environment), network, needed)
@@ -63,7 +70,7 @@ def ask_for_function(
     try:
         answer = client.get_function_configuration(FunctionName=venue.function)
     except (ClientError, BotoCoreError) as error:
-        return None, Finding("wrong", "function", why_refused(venue, error))
+        return None, Finding("wrong", "function", _why_not_found(venue, error), _fix(error))
     state, update = answer.get("State", "Active"), answer.get("LastUpdateStatus", "Successful")
     if state == "Failed" or update == "Failed":
         why = answer.get("StateReason") or answer.get("LastUpdateStatusReason") or "no reason is told"
@@ -124,6 +131,34 @@ def _file_system(function: LambdaFunction, target: MountTarget) -> Finding:
     return Finding("right", check, f"{proof['file_system_id']}, access point {proof['access_point']}")
 
 
+def regions(venue: LambdaVenueConfig, cells: Sequence[Cell]) -> Iterator[Finding]:
+    """Whether what a function measures lies in its region."""
+    buckets = dict.fromkeys(cell.bucket for cell in cells)
+    far = [f"{one.bucket} in {one.region}" for one in buckets if one.region not in {None, venue.region}]
+    if far:
+        what = f"{venue.region}, and {', '.join(far)}: its requests cross regions, which is billed"
+        yield Finding("warning", "region", what, "deploy it in their region, if that is not meant")
+
+
+def _why_not_found(venue: LambdaVenueConfig, error: ClientError | BotoCoreError) -> str:
+    named = f"{venue.function} in {venue.region} could not be looked up"
+    if isinstance(error, BotoCoreError):
+        return f"{named}: {type(error).__name__}: {error}"
+    return f"{named} ({error.response.get('Error', {}).get('Code', 'no code')})"
+
+
+def _fix(error: ClientError | BotoCoreError) -> str:
+    if isinstance(error, BotoCoreError):
+        return "see that the endpoint of Lambda is reached, and that there are credentials"
+    return _FIXES.get(error.response.get("Error", {}).get("Code", ""), "see what Lambda says of it")
+
+
+def _reads_directly(function: LambdaFunction) -> bool:
+    """Whether the client of its S3 Files file system asks the bucket itself."""
+    how = "" if function.file_system is None else function.file_system.direct_s3_read
+    return how == "enabled" or (how == "auto" and function.memory_mb >= _DIRECT_FROM_MB)
+
+
 def _direct_reads(function: LambdaFunction) -> Finding:
     """With the bucket's own permissions, which the function's role has and nobody here can try."""
     how = "" if function.file_system is None else function.file_system.direct_s3_read
@@ -138,12 +173,19 @@ def _direct_reads(function: LambdaFunction) -> Finding:
     return Finding("right", "direct reads", f"{how} with {function.memory_mb} MB")
 
 
-def needed_services(cells: Sequence[Cell]) -> dict[str, str]:
-    """What must be reached from inside a VPC, with what for; servers of one's own are left out."""
+def needed_services(cells: Sequence[Cell], *, reads_directly: bool) -> dict[str, str]:
+    """What must be reached from inside a VPC, with what for; servers of one's own are left out.
+
+    Args:
+        cells: those that a function measures.
+        reads_directly: whether its file system asks the bucket itself.
+    """
     needed: dict[str, str] = {}
     for cell in cells:
         match cell.target, cell.bucket:
             case _, BucketTarget(endpoint_url=str()):
+                continue
+            case MountTarget(), _ if not reads_directly:
                 continue
             case MountTarget(), _:
                 needed.setdefault(

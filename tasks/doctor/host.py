@@ -61,11 +61,12 @@ def zone_of_this_host(session: boto3.Session, suite: Suite) -> Finding:
 
 
 def region_of_this_host(session: boto3.Session, suite: Suite) -> Iterator[Finding]:
-    """Where it can be told, whether the buckets lie in the region of this client."""
+    """Where it can be told, whether the buckets that clients here reach lie in the region of this host."""
     region = client_region(session)
-    if region == NOT_TOLD:
+    here = dict.fromkeys(cell.configuration.target for cell in suite.cells() if cell.venue is None)
+    if region == NOT_TOLD or not here:
         return
-    buckets = {name: suite.bucket(suite.bucket_id(name)) for name in suite.target_ids()}
+    buckets = {name: suite.bucket(suite.bucket_id(name)) for name in here}
     far = [
         f"{name} in {bucket.region}"
         for name, bucket in buckets.items()

@@ -7,6 +7,7 @@ from configs.suite import Suite
 from tasks.reports import wording
 from tasks.stats.cost import load_prices
 from tasks.workloads.cell_costs import cell_costs
+from tasks.workloads.lambda_costs import lambda_bound, lambda_prices
 from tasks.workloads.plan import SuitePlan, cost_of, tariff_of
 
 _ANY_WIDTH = 1000
@@ -47,6 +48,10 @@ def _price_lines(suite: Suite) -> list[str]:
     prices = load_prices()
     tariffs = dict.fromkeys(tariff_of(suite, target_id) for target_id in suite.target_ids())
     rows = {name: row for tariff in tariffs for name, row in prices.rows_of(tariff).items()}
+    rows |= {
+        name: (None, "") if row is None else (row.as_of, row.source)
+        for name, row in lambda_prices(suite).items()
+    }
     return [
         f"prices of {name}: {'not known' if as_of is None else f'{source}, {as_of}'}"
         for name, (as_of, source) in rows.items()
@@ -67,5 +72,8 @@ def cost_lines(suite: Suite, plan: SuitePlan) -> list[str]:
     if suite.lab:
         return [*lines, "cost: none, since it runs in the local lab"]
     cost = cost_of(suite, plan)
-    unknown = f"; unknown: {'; '.join(cost.unknown)}" if cost.unknown else ""
-    return [*lines, f"cost: about {cost.usd:.4f} USD for requests and a month's storage{unknown}"]
+    bound = lambda_bound(suite, plan.cells)
+    missing = (*cost.unknown, *bound.unknown)
+    unknown = f"; unknown: {'; '.join(missing)}" if missing else ""
+    compute = f", and at most {bound.usd:.4f} USD for Lambda" if bound.usd else ""
+    return [*lines, f"cost: about {cost.usd:.4f} USD for requests and a month's storage{compute}{unknown}"]

@@ -1,12 +1,12 @@
 """What Lambda charges for running functions: bounded, since nobody knows how long a block takes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
 from configs.suite import Suite
 from configs.venues import LambdaVenueConfig
-from tasks.stats.cost import load_prices
+from tasks.stats.cost import Estimate, LambdaPrices, load_prices, total
 from tasks.workloads.requests import CellPlan
 
 _LONGEST_S: Final = 900.0
@@ -14,30 +14,52 @@ _LONGEST_S: Final = 900.0
 _MB_PER_GB: Final = 1024
 
 
-def compute_left_out(suite: Suite, cells: Sequence[CellPlan]) -> Iterator[str]:
-    """For each venue: what its functions cost at most, which no estimate holds, or why that is not known.
+def lambda_bound(suite: Suite, cells: Sequence[CellPlan]) -> Estimate:
+    """What running the functions of a suite costs at most, and what of it nobody knows.
 
     Args:
-        suite: what is to run.
+        suite: what is to run; in the lab nothing is charged.
         cells: its cells; those without operations invoke nothing.
+
+    Returns:
+        As `usd` an upper bound: each invocation takes as long as its block may.
     """
-    for name, venue in {} if suite.lab else suite.venues.items():
-        clients = [
-            plan.cell.configuration.clients
-            for plan in cells
-            if plan.cell.configuration.venue == name and plan.operations
-        ]
-        if clients:
-            bound = _bound(venue, suite.blocks * sum(clients), min(suite.block_timeout_s, _LONGEST_S))
-            yield f"what Lambda charges for running {name}: {bound}"
+    return total(
+        _bound(venue, invocations, min(suite.block_timeout_s, _LONGEST_S))
+        for name, venue in ({} if suite.lab else suite.venues).items()
+        if (invocations := suite.blocks * _clients(name, cells))
+    )
 
 
-def _bound(venue: LambdaVenueConfig, invocations: int, longest_s: float) -> str:
+def lambda_prices(suite: Suite) -> dict[str, LambdaPrices | None]:
+    """The price row of each kind of function that a suite uses, by what it is of; None: there is none."""
+    venues = {} if suite.lab else suite.used_venues()
+    return {
+        _kind(venue): load_prices().of_lambda(venue.region, venue.architecture)
+        for venue in venues.values()
+        if venue.architecture is not None
+    }
+
+
+def _clients(venue: str, cells: Sequence[CellPlan]) -> int:
+    return sum(
+        plan.cell.configuration.clients
+        for plan in cells
+        if plan.cell.configuration.venue == venue and plan.operations
+    )
+
+
+def _bound(venue: LambdaVenueConfig, invocations: int, longest_s: float) -> Estimate:
     if venue.memory_mb is None or venue.architecture is None:
-        return "not known without its memory_mb and architecture"
+        told = f"what Lambda charges for {venue.function}, without its memory_mb and architecture"
+        return Estimate(Decimal(0), (told,))
     prices = load_prices().of_lambda(venue.region, venue.architecture)
     if prices is None:
-        return f"price unknown for region {venue.region}, {venue.architecture}"
+        return Estimate(Decimal(0), (f"price unknown for region {_kind(venue)}",))
     gb_seconds = Decimal(venue.memory_mb) / _MB_PER_GB * Decimal(str(longest_s))
     usd = invocations * (gb_seconds * prices.per_gb_second + prices.per_million_requests / 10**6)
-    return f"at most {usd:.4f} USD, for {invocations} invocations of {longest_s:g} s each"
+    return Estimate(usd, ())
+
+
+def _kind(venue: LambdaVenueConfig) -> str:
+    return f"{venue.region}, Lambda on {venue.architecture}"

@@ -16,7 +16,7 @@ from configs.targets import AcceleratedBucketTarget, DirectoryBucketTarget, Moun
 from configs.workloads import LeftOut, ReadingWorkload
 from tasks.stats import s3_files
 from tasks.stats.cost import Estimate, RequestCounts, Tariff, estimate, total
-from tasks.workloads.lambda_costs import compute_left_out
+from tasks.workloads.lambda_costs import lambda_bound
 from tasks.workloads.requests import KEYS_A_PAGE, CellPlan, is_s3_files, plan_cell
 
 S3_FILES_LEFT_OUT: Final = "look-ups, reads in several parts, and what a client's cache saves"
@@ -111,12 +111,15 @@ def refuse_above_cap(
         suite: what is to run.
         max_usd: what whoever starts it allows, in US dollars. The suite's own cap holds too, so that the
             smaller one decides. Of a suite without a cap only what is known of the estimate is held to it.
+            What Lambda charges is held to both by its upper bound, since no estimate of it can be had.
         manifests: what was prepared, by bucket target and dataset.
 
     Raises:
         UserError: with the estimate and the cap, or with what has no known price.
     """
-    cost = cost_of(suite, plan_suite(suite, manifests))
+    plan = plan_suite(suite, manifests)
+    bound = lambda_bound(suite, plan.cells)
+    cost = total([cost_of(suite, plan), bound])
     unknown = "; ".join(cost.unknown)
     if unknown and suite.max_cost_usd is not None:
         message = (
@@ -129,10 +132,16 @@ def refuse_above_cap(
     if cost.usd > Decimal(str(cap_usd)):
         besides = f" and what is not known ({unknown})" if unknown else ""
         message = (
-            f"suite {suite.name} would cost about {cost.usd:.2f} USD{besides}, which is above {named}; raise "
+            f"suite {suite.name} would cost {_about(cost, bound)}{besides}, which is above {named}; raise "
             "the cap, or run fewer configurations with --only"
         )
         raise UserError(message)
+
+
+def _about(cost: Estimate, bound: Estimate) -> str:
+    if not bound.usd:
+        return f"about {cost.usd:.2f} USD"
+    return f"at most {cost.usd:.2f} USD, of which {bound.usd:.2f} for Lambda if each block takes all its time"
 
 
 def _smaller_cap(suite: Suite, max_usd: float) -> tuple[float, str]:
@@ -188,7 +197,6 @@ def _unknown(suite: Suite, cells: tuple[CellPlan, ...], sizes: Mapping[str, Size
         yield f"how many logs there are to copy for {', '.join(sorted(copied))}"
     if clients := _config_ids(plan for plan in cells if plan.opens_sessions):
         yield f"CreateSession, which each new client of {clients} asks for, at a price that is not known"
-    yield from compute_left_out(suite, cells)
     if leaving := _config_ids(plan for plan in cells if plan.leaves_amazon):
         yield f"the ordinary transfer out of what {leaving} downloads"
 

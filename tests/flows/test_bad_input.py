@@ -123,6 +123,12 @@ def test_a_suite_above_its_cap_does_not_start(s3bench: Command, tmp_path: Path) 
     said = complaint(s3bench("run", "dear.yaml"))
     assert "would cost about 5." in said
     assert "max_cost_usd: 0.5" in said
+    uncapped = ("dear.yaml", "--set", "max_cost_usd=6", "--max-usd", "1")
+    assert "above what this run may cost, --max-usd 1 " in complaint(s3bench("run", *uncapped))
+    plan = s3bench("plan", *uncapped)
+    assert plan.returncode == 0
+    assert "it would not start: suite " in plan.stdout
+    assert not (tmp_path / "results").exists()
 
 
 def test_planning_touches_nothing(s3bench: Command, tmp_path: Path) -> None:
