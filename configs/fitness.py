@@ -81,6 +81,9 @@ def _mount_problems(suite: "Suite", place: tuple[str, ...], target: MountTarget)
             f"all of ours lies: correct it, or let targets.{target.shows}.prefix begin with it"
         )
         yield Problem((*place, "root_prefix"), message)
+    if not target.shows_bucket and target.file_system_id is not None:
+        message = "an S3 Files file system shows its bucket: leave shows_bucket out, or file_system_id"
+        yield Problem((*place, "shows_bucket"), message)
     if suite.lab and target.path is not None:
         message = "the lab says where it is mounted: leave path out, or write null in an overlay"
         yield Problem((*place, "path"), message)

@@ -82,6 +82,8 @@ class Cell(Model):
     def unsupported(self) -> str:
         """Why its client cannot measure its target, or run there, as far as is known: it is skipped."""
         access_path = self.configuration.access_path
+        if self.workload.needs == "both_sides" and not getattr(self.target, "shows_bucket", True):
+            return f"{self.workload.kind} needs a mount that shows its bucket, and this one shows none"
         reason = "" if self.venue is None else why_not_in_lambda(access_path, self.workload)
         return reason or why_unsupported(access_path, self.target)
 
@@ -101,7 +103,9 @@ class Cell(Model):
             "venue": _asked_of(self.venue),
             "access_path": self.configuration.access_path.model_dump(mode="json", exclude={"executable"}),
             "workload": self.workload.model_dump(mode="json"),
-            "target": self.target.model_dump(mode="json", include={"kind", "sessions", "zone"})
+            "target": self.target.model_dump(
+                mode="json", include={"kind", "sessions", "zone", "shows_bucket"}
+            )
             | self.bucket.model_dump(mode="json", include={"region"}),
         }
         return {

@@ -109,7 +109,7 @@ BUCKET_KINDS = ("bucket", "directory_bucket", "accelerated_bucket")
 
 
 class MountTarget(Model):
-    """A mounted file system that shows a bucket."""
+    """A mounted file system, which shows a bucket as a rule."""
 
     kind: Literal["mount"] = "mount"
     shows: Identifier
@@ -124,6 +124,12 @@ class MountTarget(Model):
     """
     fstype: str | None = None
     """The file system type that the mount table must show at `path`; none accepts any mount."""
+    shows_bucket: Annotated[bool, Field(exclude_if=bool)] = True
+    """False: a file system of its own, such as EFS. `shows` then names the bucket that has the datasets, from
+    which what is read is copied there before it is measured.
+
+    True is not written, so that suites and series of before go on.
+    """
     file_system_id: Annotated[str, Field(pattern=r"^fs-[0-9a-f]{17,40}$")] | None = None
     """The S3 Files file system that efs-utils must have mounted there; the kernel shows it as nfs4 only."""
 

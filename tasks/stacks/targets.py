@@ -28,6 +28,7 @@ class _Target(_Sketch):
     kind: Literal["bucket", "directory_bucket", "accelerated_bucket", "mount"] = "bucket"
     zone: Literal["same", "other"] | None = None
     shows: str = ""
+    shows_bucket: bool = True
 
 
 class _Venue(_Sketch):
@@ -67,13 +68,10 @@ class SuiteSketch(_Sketch):
         """The buckets that a mount shows."""
         return frozenset(one.shows for one in self.targets.values() if one.kind == "mount")
 
-    def has_mount(self, venue: str) -> bool:
-        """Whether the client of some configuration there goes through a mount."""
-        return any(
-            self.targets[one.target].kind == "mount"
-            for one in self.configurations.values()
-            if one.venue == venue and one.target in self.targets
-        )
+    def mounts_of(self, venue: str) -> list[_Target]:
+        """The mounts that clients of configurations there go through."""
+        used = {one.target for one in self.configurations.values() if one.venue == venue}
+        return [one for name, one in self.targets.items() if name in used and one.kind == "mount"]
 
 
 Places = dict[str, dict[str, dict[str, str]]]
@@ -112,7 +110,8 @@ def _target(
     if target.kind == "mount":
         yield "path", mount_path
         yield "root_prefix", _output(outputs_of, "file-systems", "S3FilesRootPrefix")
-        yield "file_system_id", _output(outputs_of, "file-systems", "S3FilesFileSystemId")
+        if target.shows_bucket:
+            yield "file_system_id", _output(outputs_of, "file-systems", "S3FilesFileSystemId")
         return
     yield "bucket", _output(outputs_of, "storage", _bucket_output(suite, name))
     yield "region", region
@@ -129,7 +128,10 @@ def _bucket_output(suite: SuiteSketch, name: str) -> str:
 
 def _function(suite: SuiteSketch, name: str, outputs_of: OutputsOf) -> str:
     venue = suite.venues[name]
-    if suite.has_mount(name):
+    mounts = suite.mounts_of(name)
+    if mounts and not any(one.shows_bucket for one in mounts):
+        output = "EfsFunction"
+    elif mounts:
         output = {"enabled": "S3FilesDirectFunction", "disabled": "S3FilesIndirectFunction"}.get(
             venue.direct_s3_read or "auto", "S3FilesFunction"
         )

@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import os
 import platform
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -107,7 +108,16 @@ def _measured(told: BlockEvent, context: LambdaContext) -> BlockOutcome:
         sleep_until(told.start_at_us - _SETTLES_US)
     start = None if told.start_at_us is None else _start_at(told.start_at_us)
     with _with_scratch(told.block) as block:
-        return run_block(block.model_copy(update={"deadline_ns": now_ns + int(budget_s * 1e9)}), start)
+        outcome = run_block(block.model_copy(update={"deadline_ns": now_ns + int(budget_s * 1e9)}), start)
+    _remove_writes(told.block)
+    return outcome
+
+
+def _remove_writes(spec: BlockSpec) -> None:
+    """From a file system that shows no bucket: nobody else reaches what was written there."""
+    target = spec.cell.target
+    if isinstance(target, MountTarget) and not target.shows_bucket and target.path and spec.write_prefix:
+        shutil.rmtree(target.path_of(spec.write_prefix), ignore_errors=True)
 
 
 def _too_far_ahead(start_at_us: int | None) -> str:
@@ -147,6 +157,8 @@ def _not_shown(spec: BlockSpec, within_s: float) -> str:
     target = spec.cell.target
     if not isinstance(target, MountTarget) or target.path is None or not target.path.is_dir():
         return ""  # the access path tells what is not mounted
+    if not target.shows_bucket:
+        return _filled(target, spec, within_s / 2)
     within_s = min(_SHOWN_WITHIN_S, within_s / 2)
     deadline_s, waiting = time.monotonic() + within_s, list(spec.objects)
     while waiting := [item for item in waiting if not _is_shown(target, item)]:
@@ -157,6 +169,21 @@ def _not_shown(spec: BlockSpec, within_s: float) -> str:
             )
         time.sleep(_LOOK_EVERY_S)
     return ""
+
+
+def _filled(target: MountTarget, spec: BlockSpec, within_s: float) -> str:
+    """Copy what is to be read to a file system that shows no bucket; why not, if it cannot be."""
+    from tasks.access.mount_fill import fill_mount  # noqa: PLC0415 - as in _stored
+    from tasks.access.s3_client import control_client  # noqa: PLC0415 - as above
+
+    bucket = spec.cell.bucket
+    if not spec.objects:
+        return ""
+    try:
+        client = control_client(bucket, os.environ)
+    except UserError as error:
+        return str(error)
+    return fill_mount(target, client, bucket.bucket, spec.objects, within_s)
 
 
 def _is_shown(target: MountTarget, item: DatasetObject) -> bool:

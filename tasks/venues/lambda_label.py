@@ -47,11 +47,15 @@ class LambdaFunction:
     """Of its zip, in Base64."""
     file_system: FileSystem | None
     """None where it has none, or one of another kind."""
+    mounted_service: str = ""
+    """Of its file system: `s3files` or `elasticfilesystem`; empty where it has none."""
 
     @property
     def proof(self) -> dict[str, str]:
         """What is recorded of it beside what the function tells itself."""
         direct = {} if self.file_system is None else {"direct_s3_read": self.file_system.direct_s3_read}
+        if self.mounted_service:
+            direct["file_system_service"] = self.mounted_service
         return {
             "vpc": str(self.vpc).lower(),
             "timeout_s": str(self.timeout_s),
@@ -91,6 +95,7 @@ def function_of(answer: "FunctionConfigurationResponseTypeDef") -> LambdaFunctio
         runtime=answer.get("Runtime", "an image"),
         code_sha256=answer.get("CodeSha256", ""),
         file_system=_file_system(systems[0]) if systems else None,  # it has one at most
+        mounted_service=systems[0]["Arn"].split(":")[2] if systems else "",
     )
 
 

@@ -213,6 +213,11 @@ def _proof(cell: Cell, function: LambdaFunction) -> dict[str, str]:
     target = cell.target
     if isinstance(target, MountTarget) and target.file_system_id is not None:
         proof |= function.file_system_proof(target)
+    if isinstance(target, MountTarget) and not target.shows_bucket and function.mounted_service == "s3files":
+        raise LabelError(
+            "the target says that its file system shows no bucket, and the function has S3 Files: correct "
+            "the target, or the function's file system"
+        )
     return proof
 
 

@@ -3,6 +3,7 @@
 from configs.suite import Cell
 from configs.targets import BucketTarget, MountTarget
 from configs.workloads import LeftOut, ReadingWorkload
+from tasks.access.mount_fill import fill_mount
 from tasks.access.mount_io import mounted_at
 from tasks.access.s3_client import control_client
 from tasks.datasets.visibility import wait_until_in_bucket, wait_until_visible
@@ -12,6 +13,8 @@ from tasks.venues.places import Place
 from tasks.venues.session import Obstacle, SessionPlan, run_prefix
 
 _WITHIN_S = 150.0  # S3 Files shows new objects after about 30 s and exports after 60 s without a write
+
+_COPIED_WITHIN_S = 3600.0
 
 
 def obstacles_of(plan: SessionPlan, place: Place, reporter: Reporter) -> dict[str, Obstacle]:
@@ -57,6 +60,8 @@ def _what_is_wrong_with_mount(
     if target.path is None or mounted_at(target.path) is None:
         return ""  # the access path itself tells what is not mounted
     bucket_id = plan.suite.bucket_id(cell.configuration.target)
+    if not target.shows_bucket:
+        return _fill(plan, place, bucket_id, target) if isinstance(cell.workload, ReadingWorkload) else ""
     if not isinstance(cell.workload, ReadingWorkload):
         bucket = plan.suite.bucket(bucket_id)
         client = control_client(bucket, place.environment)
@@ -68,3 +73,15 @@ def _what_is_wrong_with_mount(
         if bucket == bucket_id
     )
     return next((answer for answer in missing if answer), "")
+
+
+def _fill(plan: SessionPlan, place: Place, bucket_id: str, target: MountTarget) -> str:
+    """Copy the data of its bucket to a file system that shows none."""
+    bucket = plan.suite.bucket(bucket_id)
+    client = control_client(bucket, place.environment)
+    reasons = (
+        fill_mount(target, client, bucket.bucket, manifest.objects, _COPIED_WITHIN_S)
+        for (filled, _), manifest in plan.manifests.items()
+        if filled == bucket_id
+    )
+    return next((reason for reason in reasons if reason), "")

@@ -12,10 +12,12 @@ NAMES_TO_GIVE = {
     "e1-cloudtrail-s3-files": ["targets.bucket.bucket", "targets.mount.file_system_id", "targets.mount.path"],
     "e2-lambda-s3-files": [
         "targets.bucket.bucket",
+        "targets.efs.path",
         "targets.mount.file_system_id",
         "targets.mount.path",
         "venues.in_vpc.function",
         "venues.outside.function",
+        "venues.with_efs.function",
         "venues.with_mount.function",
     ],
     "e3-express-cli-sync": [

@@ -154,8 +154,8 @@ def test_experiment_e2_runs_in_lambda_to_its_six_tables_by_one_command(
             told = answer.stdout.split(f"Workload {workload} ")[1]
             assert f"Each operation moves {size:,} bytes" in told.partition("Time of one")[0]
             rows = [line.split() for line in told.split("Configuration", 1)[1].splitlines()]
-            measured = {row[0]: int(row[1]) for row in rows[2:6]}
+            measured = {row[0]: int(row[1]) for row in rows[2:7]}
             counted = 100 if what == "64kib" else 10
             assert measured == dict.fromkeys(
-                ("a_s3_sdk", "a_s3_sdk_in_vpc", "b_s3_files", "s3_rust"), counted
+                ("a_s3_sdk", "a_s3_sdk_in_vpc", "b_s3_files", "c_efs", "s3_rust"), counted
             ), workload

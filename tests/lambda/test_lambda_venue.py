@@ -321,3 +321,41 @@ def test_a_cell_that_cannot_run_in_lambda_is_skipped_and_one_of_this_host_is_mea
     assert venues.run(crt).status == "skipped"
     own = crt.model_copy(update={"cell": crt.cell.model_copy(update={"venue": None})})
     assert venues.run(own).cache_state == "here"
+
+
+@needs_mount
+def test_a_file_system_that_shows_no_bucket_is_filled_before_it_is_read_and_keeps_no_writes(
+    lab: LabState, venue: LambdaVenueConfig
+) -> None:
+    assert lab.mount_path is not None
+    elsewhere = bucket_of(lab).model_copy(update={"bucket": f"test-{secrets.token_hex(6)}"})
+    client = control_client(elsewhere, lab.environment())
+    client.create_bucket(Bucket=elsewhere.bucket)  # which the mount does not show
+    mount = MountTarget(shows="b", path=lab.mount_path, shows_bucket=False)
+    body = secrets.token_bytes(500)
+    item = DatasetObject(
+        key=f"filled-{secrets.token_hex(4)}/a", size_bytes=500, sha256=hashlib.sha256(body).hexdigest()
+    )
+    bucket_io.put(client, elsewhere.bucket, item.key, body)
+    workload = BlobRead(dataset="d", read_mode="single", iterations=3, warmup=0)
+    how = {"access_path": MountIo(), "target": mount}
+    read = measured(lab, a_block(venue, elsewhere, workload=workload, objects=(item,), iterations=3, **how))
+    assert (read.status, read.reason, len(read.samples)) == ("measured", "", 3)
+    assert not read.samples.failures
+    block = a_block(venue, elsewhere, **how)
+    written = measured(lab, block)
+    assert (written.status, len(written.samples), dict(written.samples.failures)) == ("measured", 5, {})
+    assert not mount.path_of(block.write_prefix).exists()
+
+
+@needs_mount
+def test_s3_files_is_no_file_system_that_shows_no_bucket(
+    lab: LabState, lambda_url: str, a_function: MakeFunction
+) -> None:
+    system = {"Arn": ACCESS_POINT, "LocalMountPath": str(lab.mount_path)}
+    name = a_function(settings={"FileSystemConfigs": [system]})
+    venue = LambdaVenueConfig(function=name, region=REGION, endpoint_url=lambda_url)
+    mount = MountTarget(shows="b", path=lab.mount_path, shows_bucket=False)
+    outcome = measured(lab, a_block(venue, bucket_of(lab), access_path=MountIo(), target=mount))
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("the target says that its file system shows no bucket, and the function")

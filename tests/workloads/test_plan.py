@@ -122,6 +122,8 @@ def test_an_experiment_has_a_cap_where_all_its_prices_are_known(name: str, known
     settings = [f"targets.{target}.bucket={value}" for target, value in names.items() if target in has]
     if "mount" in has:
         settings += ["targets.mount.path=/mnt/x", "targets.mount.file_system_id=fs-0123456789abcdef0"]
+    if "efs" in has:
+        settings.append("targets.efs.path=/mnt/y")
     settings += [f"venues.{venue}.function=s3bench" for venue in load_suite(name, in_lab=True).venues]
     suite = load_suite(name, settings=settings)
     cost = cost_of(suite, plan_suite(suite))
