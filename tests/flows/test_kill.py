@@ -103,6 +103,7 @@ def are_gone(processes: list[psutil.Process]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_after_kill_9_all_blocks_are_stored_all_processes_are_gone_and_the_next_run_starts(
     s3bench: Command, stopped_run: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:

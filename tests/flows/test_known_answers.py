@@ -77,6 +77,7 @@ def known_answers(report: str, workload: str) -> dict[str, str]:
     return dict(re.findall(rf"^(\S+) +regional +{workload} .* (yes|NO) *$", section, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_a_run_finds_delays_that_were_chosen_for_it_and_names_the_winner(
     s3bench: Command, tmp_path: Path, prefect_api_url: str
 ) -> None:

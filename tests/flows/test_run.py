@@ -123,6 +123,7 @@ def test_the_real_logs_are_55_files_2900_records_and_421346_bytes_on_every_path(
     assert found == [("boto3-lab", 55, 2900, 421_346), ("mount-lab", 55, 2900, 421_346)]
 
 
+@pytest.mark.slow
 def test_results_go_to_s3_and_without_fuse_mounts_are_skipped_with_the_command_that_helps(
     s3bench: Command, tmp_path: Path, prefect_api_url: str, environment: dict[str, str]
 ) -> None:

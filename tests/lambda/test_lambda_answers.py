@@ -190,6 +190,7 @@ def test_a_function_that_died_is_told_by_the_type_and_message_of_its_error(
     assert says in outcome.reason
 
 
+@pytest.mark.slow
 def test_clients_in_environments_of_their_own_begin_together(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def stored(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_million_samples_are_summarised_and_reported_in_300_mib(
     stored: Path, pytestconfig: pytest.Config
 ) -> None:

@@ -257,6 +257,7 @@ def test_proofs_and_settings_stand_once_for_each_configuration(run: "Run") -> No
     assert workloads.rows == (("up", "kind", "tree_upload"), ("down", "kind", "tree_download"))
 
 
+@pytest.mark.slow
 def test_a_page_of_the_cells_of_all_five_suites_stays_below_two_megabytes(run: "Run") -> None:
     stages = {"connect_ns": MS, "tls_ns": MS, "session_ns": MS, "ttfb_ns": 5 * MS}
     proof = {f"what_{place}": "x" * 200 for place in range(12)}

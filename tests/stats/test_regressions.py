@@ -94,6 +94,7 @@ def _samples(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.flo
     return body
 
 
+@pytest.mark.slow
 def test_false_alarms_are_fewer_than_one_in_ten_years_of_a_series() -> None:
     bed, found, series_years = Bed(), 0, 0.0
     for seed in range(2):  # centuries of them are in tests/bench
