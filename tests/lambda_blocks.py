@@ -14,6 +14,21 @@ from configs.workloads import BlobWrite, WorkloadConfig
 from tasks.lab.state import LabState
 
 
+class Context:
+    """What Lambda's runtime hands to a handler."""
+
+    function_name = "f"
+    function_version = "$LATEST"
+    memory_limit_in_mb = 512
+    aws_request_id = "6bc28136-fa50-4a55-9e1a-27fbc5e5c2f2"
+
+    def __init__(self, left_ms: int = 60_000) -> None:
+        self.left_ms = left_ms
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.left_ms
+
+
 def bucket_of(lab: LabState) -> BucketTarget:
     """The lab's bucket as a target."""
     return BucketTarget(bucket=lab.bucket, endpoint_url=lab.endpoint_url, region=lab.region)

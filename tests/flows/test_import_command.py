@@ -18,19 +18,10 @@ from tasks.results.store import open_store
 from tasks.stats.summaries import summarise
 from tasks.venues.lambda_events import answer
 from tasks.venues.places import lab_environment
+from tests.lambda_blocks import Context
 from tests.results.sample_text import line_text
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-class Context:
-    """What Lambda's runtime hands to a handler."""
-
-    aws_request_id = "6bc28136-fa50-4a55-9e1a-27fbc5e5c2f2"
-
-    @staticmethod
-    def get_remaining_time_in_millis() -> int:
-        return 60_000
 
 
 @pytest.fixture

@@ -20,26 +20,11 @@ from tasks.venues.lambda_handler import handler
 from tasks.venues.lambda_wire import AnswerPlace, BlockAnswer, BlockEvent, from_text, unpacked
 from tasks.venues.places import lab_environment
 from tasks.venues.wire import BlockOutcome
-from tests.lambda_blocks import a_block
+from tests.lambda_blocks import Context, a_block
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 VENUE = LambdaVenueConfig(function="f", region="us-east-1")
 BUCKET = BucketTarget(bucket="bucket", endpoint_url="http://127.0.0.1:9", region="us-east-1")
-
-
-class Context:
-    """What Lambda's runtime hands to a handler."""
-
-    function_name = "f"
-    function_version = "$LATEST"
-    memory_limit_in_mb = 512
-    aws_request_id = "r"
-
-    def __init__(self, left_ms: int = 60_000) -> None:
-        self.left_ms = left_ms
-
-    def get_remaining_time_in_millis(self) -> int:
-        return self.left_ms
 
 
 def answered(event: BlockEvent, left_ms: int = 60_000) -> BlockOutcome:

@@ -12,6 +12,7 @@ from configs.errors import UserError
 from tasks.lab.state import LabState
 from tasks.venues.lambda_events import answer
 from tasks.venues.places import lab_environment
+from tests.lambda_blocks import Context
 
 LINE_FIELDS = {
     "schema",
@@ -31,21 +32,6 @@ LINE_FIELDS = {
 }
 
 Answer = Callable[[dict[str, object]], dict[str, object]]
-
-
-class Context:
-    """What Lambda's runtime hands to a handler."""
-
-    function_name = "s3bench"
-    function_version = "$LATEST"
-    memory_limit_in_mb = 512
-    aws_request_id = "6bc28136-fa50-4a55-9e1a-27fbc5e5c2f2"
-
-    def __init__(self, left_ms: int = 60_000) -> None:
-        self.left_ms = left_ms
-
-    def get_remaining_time_in_millis(self) -> int:
-        return self.left_ms
 
 
 @pytest.fixture
