@@ -62,7 +62,7 @@ def environment_in(folder: Path) -> dict[str, str]:
 
 
 def run_command(
-    folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
+    folder: Path, arguments: Sequence[str], environment: Mapping[str, str], timeout_s: float = 100
 ) -> "subprocess.CompletedProcess[str]":
     """Run `s3bench` in a folder."""
     return subprocess.run(
@@ -71,7 +71,7 @@ def run_command(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=timeout_s,
         check=False,
     )
 

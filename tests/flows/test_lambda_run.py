@@ -139,6 +139,7 @@ def _works_in(process: psutil.Process, folder: str) -> bool:
         return False
 
 
+@pytest.mark.timeout(400)
 def test_experiment_e2_runs_in_lambda_to_its_six_tables_by_one_command(
     tmp_path: Path, prefect_api_url: str
 ) -> None:
@@ -147,7 +148,7 @@ def test_experiment_e2_runs_in_lambda_to_its_six_tables_by_one_command(
         f"workloads.{name}=null" for name in ("first-64kib", "seen-in-bucket-64kib", "seen-in-bucket-16mib")
     ]
     settings = [word for one in [*fewer, "configurations.s3_files_on_host=null"] for word in ("--set", one)]
-    answer = run_command(tmp_path, ["run", "e2-lambda-s3-files", "--in-lab", *settings], environment)
+    answer = run_command(tmp_path, ["run", "e2-lambda-s3-files", "--in-lab", *settings], environment, 350)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for size, what in ((65_536, "64kib"), (16_777_216, "16mib")):
         for workload in (f"read-{what}-single", f"read-{what}-unique", f"write-{what}"):
