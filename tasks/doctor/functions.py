@@ -185,6 +185,8 @@ def needed_services(cells: Sequence[Cell], *, reads_directly: bool) -> dict[str,
         match cell.target, cell.bucket:
             case _, BucketTarget(endpoint_url=str()):
                 continue
+            case MountTarget(shows_bucket=False), _:
+                needed.setdefault("s3", "copying what is to be read, which else hangs until the time-out")
             case MountTarget(), _ if not reads_directly:
                 continue
             case MountTarget(), _:

@@ -8,6 +8,7 @@ memory nor processor is limited by it.
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,13 +92,16 @@ def running_emulator(folder: Path) -> Iterator[str]:
     Raises:
         UserError: if it does not answer within a minute, with the end of its log.
     """
+    folder = folder.resolve()  # it is told to a process that works elsewhere
     make_private(folder)
-    port, log = free_port(), folder / "ministack.log"
+    port, log, temporary = free_port(), folder / "ministack.log", folder / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)  # of one that was killed
+    make_private(temporary)
     with log.open("wb") as stream:
         process = subprocess.Popen(
             leashed([sys.executable, "-m", "ministack"]),
             cwd=folder,
-            env=_environment(folder, port),
+            env=_environment(temporary, port),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
@@ -114,6 +118,7 @@ def running_emulator(folder: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def client_of(url: str, region: str) -> "LambdaClient":
@@ -137,12 +142,12 @@ def code_of_this_tree() -> bytes:
     return packed.getvalue()
 
 
-def _environment(folder: Path, port: int) -> dict[str, str]:
+def _environment(temporary: Path, port: int) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PREFECT_"))}
     return kept | {
         "BIND_HOST": "127.0.0.1",
         "GATEWAY_PORT": str(port),
-        "TMPDIR": str(folder),
+        "TMPDIR": str(temporary),
         "LAMBDA_STATE_TRANSITION_SECONDS": "0",
     }
 

@@ -22,6 +22,7 @@ targets:
   fast: {kind: accelerated_bucket, bucket: some-bucket, region: us-east-1}
   far: {kind: bucket, bucket: far-bucket, region: eu-west-1}
   mount: {kind: mount, shows: b, path: /mnt/s3bench, file_system_id: fs-0123456789abcdef0}
+  efs: {kind: mount, shows: b, path: /mnt/s3bench, shows_bucket: false}
 venues:
   f: {kind: lambda, function: f, region: us-east-1, memory_mb: 512, architecture: arm64, vpc: true}
 configurations:
@@ -30,6 +31,7 @@ configurations:
   fast: {access_path: {kind: boto3_api}, target: fast, venue: f}
   far: {access_path: {kind: boto3_api}, target: far, venue: f}
   mount: {access_path: {kind: mount_io}, target: mount, venue: f}
+  efs: {access_path: {kind: mount_io}, target: efs, venue: f}
 workloads:
   write: {kind: blob_write, size: 64, iterations: 20, warmup: 5}
 """
@@ -238,3 +240,14 @@ def test_a_bucket_of_another_region_than_the_function_is_a_warning(asked: tuple[
     finding = found("far")["region"]
     assert finding.verdict == "warning"
     assert finding.found.startswith("us-east-1, and far-bucket in eu-west-1: ")
+
+
+def test_a_file_system_that_shows_no_bucket_needs_a_way_to_the_bucket_that_fills_it(
+    asked: tuple[Stubber, Stubber],
+) -> None:
+    access_point = "arn:aws:elasticfilesystem:us-east-1:123456789012:access-point/fsap-0123456789abcdef0"
+    system = {"Arn": access_point, "LocalMountPath": "/mnt/s3bench"}
+    asked[0].add_response("get_function_configuration", {**FUNCTION, "FileSystemConfigs": [system]})
+    routes(asked[1])
+    finding = found("efs")["route to s3"]
+    assert (finding.verdict, "copying what is to be read" in finding.found) == ("wrong", True)

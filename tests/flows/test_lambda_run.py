@@ -130,6 +130,7 @@ def test_no_emulator_and_no_function_is_left_after_a_run(ran: Ran) -> None:
     folder = str((ran.folder / ".lab" / "lambda").resolve())
     left = [process.pid for process in psutil.process_iter() if _works_in(process, folder)]
     assert left == []
+    assert [path.name for path in (ran.folder / ".lab" / "lambda").iterdir()] == ["ministack.log"]
 
 
 def _works_in(process: psutil.Process, folder: str) -> bool:
