@@ -13,6 +13,7 @@ from configs.manifest import DatasetObject
 from configs.targets import MountTarget
 from tasks.access import bucket_io
 from tasks.access.mount_io import mounted_at
+from tasks.kernel.folders import size_bytes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def fill_mount(
     if target.path is None or mounted_at(target.path) is None:
         return ""  # the access path tells what is not mounted
     deadline_s = time.monotonic() + within_s
-    missing = [item for item in objects if _size_of(target.path_of(item.key)) != item.size_bytes]
+    missing = [item for item in objects if size_bytes_of(target.path_of(item.key)) != item.size_bytes]
     for done, item in enumerate(missing):
         if time.monotonic() >= deadline_s:
             return (
@@ -55,13 +56,6 @@ def fill_mount(
         except OSError as error:
             return f"{target.path_of(item.key)} cannot be written: {error.strerror}: look at the mount"
     return ""
-
-
-def _size_of(path: "Path") -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return None
 
 
 def _write_whole(path: "Path", body: bytes) -> None:

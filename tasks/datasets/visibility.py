@@ -3,12 +3,12 @@
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from configs.manifest import Manifest
 from configs.targets import MountTarget
 from tasks.access import bucket_io
+from tasks.kernel.folders import size_bytes_of
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -29,7 +29,7 @@ def wait_until_visible(
     waiting = {target.path_of(item.key): item.size_bytes for item in manifest.objects}
 
     def all_there() -> bool:
-        for path in [path for path, size_bytes in waiting.items() if _size_of(path) == size_bytes]:
+        for path in [path for path, size_bytes in waiting.items() if size_bytes_of(path) == size_bytes]:
             del waiting[path]
         return not waiting
 
@@ -92,10 +92,3 @@ def _soon(condition: Callable[[], bool], timeout_s: float, on_long: Callable[[],
             told = True
         time.sleep(_POLL_S)
     return True
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1

@@ -1,4 +1,4 @@
-"""What lies in a folder of a local disk, and a known state of the page cache for it."""
+"""What lies in a folder, and a known state of the page cache for it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +14,14 @@ def sizes_in(folder: Path) -> dict[str, int]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def size_bytes_of(path: Path) -> int | None:
+    """The size of a file; None where it is not there, or cannot be looked at."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
 
 
 def read_through(files: Iterable[Path]) -> None:

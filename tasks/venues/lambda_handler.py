@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from configs.block import BlockSpec
 from configs.errors import UserError
-from configs.manifest import DatasetObject
 from configs.targets import MountTarget
 from configs.workloads import BEGIN_WITHIN
 from tasks.kernel.environment import machine
+from tasks.kernel.folders import size_bytes_of
 from tasks.kernel.samples import SampleColumns
 from tasks.kernel.start import CommonStart, sleep_until
 from tasks.venues.block import run_block
@@ -161,7 +161,7 @@ def _not_shown(spec: BlockSpec, within_s: float) -> str:
         return _filled(target, spec, within_s / 2)
     within_s = min(_SHOWN_WITHIN_S, within_s / 2)
     deadline_s, waiting = time.monotonic() + within_s, list(spec.objects)
-    while waiting := [item for item in waiting if not _is_shown(target, item)]:
+    while waiting := [item for item in waiting if size_bytes_of(target.path_of(item.key)) != item.size_bytes]:
         if time.monotonic() >= deadline_s:
             return (
                 f"{len(waiting)} of {len(spec.objects)} objects did not appear on the mount of the function "
@@ -184,13 +184,6 @@ def _filled(target: MountTarget, spec: BlockSpec, within_s: float) -> str:
     except UserError as error:
         return str(error)
     return fill_mount(target, client, bucket.bucket, spec.objects, within_s)
-
-
-def _is_shown(target: MountTarget, item: DatasetObject) -> bool:
-    try:
-        return target.path_of(item.key).stat().st_size == item.size_bytes
-    except OSError:
-        return False
 
 
 def _answered(told: BlockEvent, facts: dict[str, str], outcome: BlockOutcome) -> BlockAnswer:
