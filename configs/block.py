@@ -35,3 +35,8 @@ class BlockSpec(Model):
 
     Set by the venue, which stops the process some time later; None: nobody stops it.
     """
+    give_up_ns: int | None = None
+    """The reading from which on what has not ended is given up, and what was measured is sent.
+
+    Between `deadline_ns` and the moment at which the venue stops the process; None: nobody looks.
+    """

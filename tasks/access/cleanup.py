@@ -1,19 +1,21 @@
 """Removing what a run wrote: only below the run's own prefix, through the bucket and through its mounts."""
 
 import re
-import shutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from configs.errors import UserError
 from configs.run_record import RUN_ID_PATTERN
 from configs.targets import DIRECTORY_BUCKET_PATTERN, MountTarget
 from tasks.access import bucket_io
 from tasks.access.mount_io import mounted_at
+from tasks.kernel.bounded_files import BoundedFiles
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+_ANSWERS_WITHIN_S: Final = 30.0
+_REMOVED_WITHIN_S: Final = 300.0
 _RUN_PREFIX = re.compile(rf"(.+/)?runs/{RUN_ID_PATTERN.strip('^$')}/")
 
 
@@ -70,14 +72,15 @@ def remove_run_from_mount(target: MountTarget, prefix: str) -> None:
 
     Raises:
         ValueError: if the prefix is not that of one run; nothing is deleted then.
-        OSError: if something cannot be deleted.
+        OSError: if something cannot be deleted, or not in time.
     """
     _refuse_other_prefixes(prefix)
     if target.path is None or mounted_at(target.path) is None:
         return
-    folder = target.path_of(prefix)
-    if folder.is_dir():
-        shutil.rmtree(folder)  # follows no symbolic link
+    with BoundedFiles(_ANSWERS_WITHIN_S) as files:
+        files.look(target.path)
+    with BoundedFiles(_REMOVED_WITHIN_S) as files:
+        files.remove_tree(target.path_of(prefix))
 
 
 def _refuse_other_prefixes(prefix: str) -> None:

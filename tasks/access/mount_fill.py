@@ -3,22 +3,21 @@
 It runs while no clock does. What lies there already with its size stays: reads verify every byte of it.
 """
 
-import secrets
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from configs.errors import UserError
 from configs.manifest import DatasetObject
 from configs.targets import MountTarget
 from tasks.access import bucket_io
 from tasks.access.mount_io import mounted_at
-from tasks.kernel.folders import size_bytes_of
+from tasks.kernel.bounded_files import BoundedFiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mypy_boto3_s3 import S3Client
+
+_ANSWERS_WITHIN_S: Final = 120.0
 
 
 def fill_mount(
@@ -39,31 +38,39 @@ def fill_mount(
     if target.path is None or mounted_at(target.path) is None:
         return ""  # the access path tells what is not mounted
     deadline_s = time.monotonic() + within_s
-    missing = [item for item in objects if size_bytes_of(target.path_of(item.key)) != item.size_bytes]
-    for done, item in enumerate(missing):
-        if time.monotonic() >= deadline_s:
-            return (
-                f"{len(missing) - done} of {len(missing)} objects that {target.path} lacked were not copied "
-                f"there within {within_s:.0f} s: they go on being copied by the next block"
-            )
+    with BoundedFiles(_ANSWERS_WITHIN_S) as files:
         try:
-            body = bucket_io.get_if_there(client, bucket, item.key)
-            if body is None:
-                return f"s3://{bucket}/{item.key} is not there to be copied to {target.path}"
-            _write_whole(target.path_of(item.key), body)
-        except UserError as error:
-            return str(error)
+            missing = _missing(target, files, list(objects))
         except OSError as error:
-            return f"{target.path_of(item.key)} cannot be written: {error.strerror}: look at the mount"
+            return f"{target.path} does not show what lies there: {error.strerror}: look at the mount"
+        for done, item in enumerate(missing):
+            if time.monotonic() >= deadline_s:
+                return (
+                    f"{len(missing) - done} of {len(missing)} objects that {target.path} lacked were not "
+                    f"copied there within {within_s:.0f} s: they go on being copied by the next block"
+                )
+            if reason := _copied(target, client, bucket, item, files):
+                return reason
     return ""
 
 
-def _write_whole(path: "Path", body: bytes) -> None:
-    """Nobody sees a part of it: other clients copy the same files at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+def _missing(target: MountTarget, files: BoundedFiles, objects: list[DatasetObject]) -> list[DatasetObject]:
+    sizes = files.sizes([target.path_of(item.key) for item in objects])
+    return [item for item, size_bytes in zip(objects, sizes, strict=True) if size_bytes != item.size_bytes]
+
+
+def _copied(
+    target: MountTarget, client: "S3Client", bucket: str, item: DatasetObject, files: BoundedFiles
+) -> str:
+    """Why an object could not be copied; empty where it was."""
+    path = target.path_of(item.key)
     try:
-        part.write_bytes(body)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        body = bucket_io.get_if_there(client, bucket, item.key)
+        if body is None:
+            return f"s3://{bucket}/{item.key} is not there to be copied to {target.path}"
+        files.write_whole(path, body)  # other clients copy the same files at the same time
+    except UserError as error:
+        return str(error)
+    except OSError as error:
+        return f"{path} cannot be written: {error.strerror}: look at the mount"
+    return ""

@@ -188,14 +188,16 @@ class MountIoPath:
 
 
 def mounted_at(path: Path) -> Mounted | None:
-    """What the kernel's mount table has at exactly this path; None where nothing is mounted there."""
-    real = os.path.realpath(path)
-    found = [
-        Mounted(partition.fstype, partition.device, partition.opts)
+    """What the kernel's mount table has at exactly this path; None where nothing is mounted there.
+
+    The path is resolved only where the table does not have it as it is: that looks at the mount itself, which
+    may not answer.
+    """
+    table = {
+        partition.mountpoint: Mounted(partition.fstype, partition.device, partition.opts)
         for partition in psutil.disk_partitions(all=True)
-        if partition.mountpoint == real
-    ]
-    return found[-1] if found else None  # the last one lies on top
+    }  # of several at one place the last one lies on top
+    return table.get(os.path.abspath(path)) or table.get(os.path.realpath(path))  # noqa: PTH100 - see above
 
 
 def _raise(error: OSError) -> None:

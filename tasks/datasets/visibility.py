@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from configs.manifest import Manifest
 from configs.targets import MountTarget
 from tasks.access import bucket_io
-from tasks.kernel.folders import size_bytes_of
+from tasks.kernel.bounded_files import BoundedFiles
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.2
 _PROBE_BYTES = 4096
 _LONG_S = 3.0
+_ANSWERS_WITHIN_S = 60.0
 
 
 def wait_until_visible(
@@ -27,15 +28,20 @@ def wait_until_visible(
         An empty string, or what was still missing when the time was over.
     """
     waiting = {target.path_of(item.key): item.size_bytes for item in manifest.objects}
-
-    def all_there() -> bool:
-        for path in [path for path, size_bytes in waiting.items() if size_bytes_of(path) == size_bytes]:
-            del waiting[path]
-        return not waiting
-
     what = f"waiting up to {timeout_s:g} s for {target.path} to show dataset {manifest.dataset}"
-    if _soon(all_there, timeout_s, lambda: note(what)):
-        return ""
+    with BoundedFiles(_ANSWERS_WITHIN_S) as files:
+
+        def all_there() -> bool:
+            for path, size_bytes in zip(list(waiting), files.sizes(waiting), strict=True):
+                if size_bytes == waiting[path]:
+                    del waiting[path]
+            return not waiting
+
+        try:
+            if _soon(all_there, timeout_s, lambda: note(what)):
+                return ""
+        except OSError as error:
+            return f"the mount at {target.path} does not answer: {error.strerror}: mount it again"
     return (
         f"{len(waiting)} of {len(manifest.objects)} objects of dataset {manifest.dataset} did not appear on "
         f"the mount within {timeout_s:g} s, such as {next(iter(waiting))}"
@@ -66,13 +72,13 @@ def wait_until_in_bucket(  # noqa: PLR0913, PLR0917 - a mount, its bucket, the r
     key, payload = f"{run_prefix}probe.bin", os.urandom(_PROBE_BYTES)
     path = target.path_of(key)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(payload)
-        what = f"waiting up to {timeout_s:g} s for {target.path} to pass a write on to the bucket"
-        arrived = _soon(
-            lambda: bucket_io.get_if_there(client, bucket, key) == payload, timeout_s, lambda: note(what)
-        )
-        path.unlink()
+        with BoundedFiles(_ANSWERS_WITHIN_S) as files:
+            files.write(path, payload)
+            what = f"waiting up to {timeout_s:g} s for {target.path} to pass a write on to the bucket"
+            arrived = _soon(
+                lambda: bucket_io.get_if_there(client, bucket, key) == payload, timeout_s, lambda: note(what)
+            )
+            files.unlink(path)
     except OSError as error:
         return f"the mount at {target.path} takes no write: {error.strerror}"
     if arrived:

@@ -1,9 +1,9 @@
 """One mount of this host: what is mounted there, how it reads, and whether it can be written."""
 
+import errno
 import os
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from configs.targets import MountTarget
 from tasks.access.efs_state import STATE_FOLDER
 from tasks.access.mount_io import MountIoPath
 from tasks.doctor.findings import Finding
+from tasks.kernel.bounded_files import BoundedFiles
 from tasks.kernel.errors import LabelError
 
 _LIMIT_S: Final = 15.0
@@ -41,13 +42,12 @@ def checks_of_mount(
         limit_s: how long it may take to answer, in seconds.
         efs_state: where efs-utils keeps its records.
     """
-    asked = _within(limit_s, lambda: _proof_of(target, efs_state))
+    if problem := _why_no_answer(target, limit_s):
+        yield Finding("wrong", "mounted", problem, "see whether its server is reached, and mount it again")
+        return
+    asked = _proof_of(target, efs_state)
     if isinstance(asked, str):
         yield Finding("wrong", "mounted", asked)
-        return
-    if asked is None:
-        what = f"{target.path} does not answer within {limit_s:g} s"
-        yield Finding("wrong", "mounted", what, "see whether its server is reached, and mount it again")
         return
     what = f"{asked['mount_type']}, {asked['mount_source']} ({asked['mount_options']})"
     yield Finding("right", "mounted", what)
@@ -55,6 +55,19 @@ def checks_of_mount(
         yield from _s3_files(asked)
     if writes:
         yield _writing(target, prefix)
+
+
+def _why_no_answer(target: MountTarget, limit_s: float) -> str:
+    """Of a mount that keeps whoever asks it waiting; empty of all others, of which its proof tells."""
+    if target.path is None:
+        return ""
+    try:
+        with BoundedFiles(limit_s) as files:
+            files.look(target.path)
+    except OSError as error:
+        if error.errno == errno.ETIMEDOUT:
+            return f"{target.path} does not answer within {limit_s:g} s"
+    return ""
 
 
 def _proof_of(target: MountTarget, efs_state: Path) -> dict[str, str] | str:
@@ -103,12 +116,3 @@ def _writing(target: MountTarget, prefix: str) -> Finding:
     what = "it is mounted read-only" if is_read_only else f"this user may not write at {there}"
     fix = "mount it with writes allowed" if is_read_only else "give this user the right to write there"
     return Finding("wrong", "writes", f"{what}, and the suite writes there", fix)
-
-
-def _within(limit_s: float, ask: Callable[[], dict[str, str] | str]) -> dict[str, str] | str | None:
-    """The answer; None where there is none in time. What still waits then ends with this process."""
-    answers: list[dict[str, str] | str] = []
-    asking = threading.Thread(target=lambda: answers.append(ask()), daemon=True)
-    asking.start()
-    asking.join(limit_s)
-    return answers[0] if answers else None

@@ -6,11 +6,10 @@ The garbage collector is off between the readings and on around them, so that a 
 into a sample and memory stays flat over a million operations. An exception is recorded at one place,
 here; nothing is retried. A row has its number and its time before it is checked, so that a check that
 breaks off loses no sample. Between operations the loop looks whether its time is up, and then begins no
-further one: what was measured is kept. One that was begun just before, and takes longer than the venue
-then waits (a tenth of `block_timeout_s`), is stopped with its block, whose samples are lost. Where several
-clients measure at the same time, each waits for the others between its warm-ups and what counts. Rejected:
-`timeit` (keeps no single samples) and switching the collector off for a whole block (clients leave cycles
-behind, so that memory grows).
+further one: what was measured is kept. One that was begun just before and does not end is given up by
+another thread (`SampleColumns.give_up`). Where several clients measure at the same time, each waits for the
+others between its warm-ups and what counts. Rejected: `timeit` (keeps no single samples) and switching the
+collector off for a whole block (clients leave cycles behind, so that memory grows).
 """
 
 import gc
@@ -114,6 +113,8 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         row = first_row + seq
         argument = prepare(seq)
         seq_column[row] = seq
+        # Of an operation that never ends this is all that whoever stops the block will know.
+        samples.under_way, started_us[row] = row, epoch_us + clock() // 1000
         disable_gc()
         started_ns = clock()
         try:
@@ -132,6 +133,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
             _check(operation, samples, row, argument, result)
             # Else the next assignment would free it, a large body perhaps, while the clock runs.
             del result
+        samples.under_way = -1
         done += 1
         if seq:
             gaps_ns += started_ns - previous_ended_ns

@@ -93,6 +93,10 @@ COLUMNS_OF: Final = {
 """The columns that an operation has from the start; `SampleColumns.put` adds others when they are filled."""
 
 
+TIMED_OUT: Final = "TimedOut"
+"""The kind of the failure of an operation that had not ended when its block was stopped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why an operation gave no good result."""
@@ -119,6 +123,12 @@ class SampleColumns:
     object_key: "array[int]" = field(default_factory=lambda: array("i"))
     keys: list[str] = field(default_factory=list)
     failures: dict[int, Failure] = field(default_factory=dict)
+    parts: "list[SampleColumns]" = field(default_factory=list)
+    """Of threads that measure at this moment; theirs are not here yet."""
+    under_way: int = -1
+    """The row whose operation has begun and is not verified yet; −1 between operations."""
+    to_look_up: bool = False
+    """Whether what was written here is looked up later: until then nobody knows that it arrived."""
 
     def __len__(self) -> int:
         return len(self.operation)
@@ -170,6 +180,38 @@ class SampleColumns:
         self.object_key.extend(array("i", [key if key < 0 else keys + key for key in other.object_key]))
         self.keys += other.keys
         self.failures |= {rows + row: failure for row, failure in other.failures.items()}
+
+    def give_up(self, now_us: int) -> int:
+        """Make failures of what is under way, and of what nobody has verified, and forget the rest.
+
+        Whoever measures may hang in an operation for ever: another thread calls this, once, and sends the
+        samples. An operation that has not ended has the time that it has taken so far.
+
+        Args:
+            now_us: microseconds since 1970, as in `started_us`.
+
+        Returns:
+            How many operations had not ended.
+        """
+        hung = sum(part.give_up(now_us) for part in self.parts)
+        for part in self.parts:
+            self.extend(part)
+        self.parts.clear()
+        row, self.under_way = self.under_way, -1
+        if row >= 0 and self.integers["total_ns"][row] == NULL:
+            hung += 1
+            elapsed_us = max(0, now_us - self.integers["started_us"][row])
+            self.integers["total_ns"][row] = elapsed_us * 1000
+            message = f"it had not ended after {elapsed_us / 1e6:.1f} s, when the block was stopped"
+            self.fail(row, Failure(TIMED_OUT, message))
+        elif row >= 0:
+            self.fail(row, Failure("NotVerified", "the block was stopped while its result was verified"))
+        self.drop_unmeasured()
+        if self.to_look_up:
+            unseen = Failure("NotVerified", "the block was stopped before what it wrote was looked up")
+            for row in range(len(self)):
+                self.failures.setdefault(row, unseen)
+        return hung
 
     def drop_unmeasured(self) -> None:
         """Forget the rows that were made and never reached, as after a block that broke off."""

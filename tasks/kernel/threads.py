@@ -45,7 +45,7 @@ def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how man
     """
     if threads == 1:
         return measure(make(0, samples), samples, count, warmup, deadline_ns=deadline_ns, start=start)
-    parts = [SampleColumns() for _ in range(threads)]
+    parts = samples.parts = [SampleColumns() for _ in range(threads)]
     operations = [make(number, part) for number, part in enumerate(parts)]
     together = threading.Barrier(threads)
     # Once: a thread that had to wait between its two readings would place its starts beside the others'.
@@ -77,6 +77,7 @@ def measure_in_threads(  # noqa: PLR0913 - what, where to, how often, by how man
             costs = list(pool.map(run, range(threads)))
     finally:
         gc.enable()
+        samples.parts = []
         for part in parts:
             samples.extend(part)
     gaps_ns = [cost.gap_ns for cost in costs if cost.gap_ns]  # a thread of one operation has none

@@ -1,8 +1,10 @@
 """The local venue: every block in a fresh process on this host, ended when it outlives its time.
 
-A block that is merely slow ends by itself before that, with the samples that it has. One that hangs, or whose
-last operation takes more than the rest of its time, is killed, and what it had measured is lost with it. So
-is one in a lab that broke, in which a mount's reads can each take a minute to fail.
+A block that is merely slow ends by itself before that, with the samples that it has. Of one that hangs, or
+whose last operation takes more than the rest of its time, another thread of the process sends what was
+measured, in which what had not ended is an error. A process that does not do that either is killed, and what
+it had measured is lost with it. So is one in a lab that broke, in which a mount's reads can each take a
+minute to fail. One that cannot even be killed, because the kernel waits for a mount, is left behind.
 
 Where several clients measure one block, each of them is started by this venue on its own host.
 """
@@ -15,17 +17,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from configs.block import BlockSpec
 from configs.workloads import BEGIN_WITHIN
+from tasks.kernel.bounded_files import end_or_leave
 from tasks.kernel.leash import leashed
 from tasks.kernel.samples import SampleColumns
 from tasks.venues.wire import BlockOutcome, StartSignal, WireError, receive
 
 _PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 _LAST_LINES = 5
+_GIVE_UP_AFTER: Final = 0.95
+"""Of the time of a block: what hangs then is given up, and what is left is for sending the samples."""
+_KILLED_WITHIN_S: Final = 10.0
 _LOOK_EVERY_S: Final = 10.0
 """How often it is asked within a block what is broken: seldom, since asking takes some of the machine."""
 
@@ -77,19 +84,33 @@ class LocalVenue:
         if problem := self._what_is_broken():
             return _failed(problem)
         worker = self._start(meet)
-        deadline_ns = time.perf_counter_ns() + int(self._timeout_s * BEGIN_WITHIN * 1e9)
-        told = spec.model_copy(update={"deadline_ns": deadline_ns})
+        now_ns, timeout_ns = time.perf_counter_ns(), int(self._timeout_s * 1e9)
+        times = {
+            "deadline_ns": now_ns + int(timeout_ns * BEGIN_WITHIN),
+            "give_up_ns": now_ns + int(timeout_ns * _GIVE_UP_AFTER),
+        }
         try:
-            payload, printed = self._wait(worker, told.model_dump_json().encode())
-        except _BrokenError as error:
-            return _failed(f"{error}; the block was stopped")
-        except subprocess.TimeoutExpired:
-            return _failed(f"the block did not end within {self._timeout_s:g} s and was stopped")
+            outcome = self._outcome(worker, spec.model_copy(update=times))
         finally:
             worker.kill()
-            worker.wait()
-        if worker.returncode != 0:
-            return _failed(f"the measuring process ended with {_how(worker.returncode)}: {_tail(printed)}")
+            has_ended = end_or_leave(worker, _KILLED_WITHIN_S)
+        if not has_ended:
+            left = f"{outcome.reason}; its process {worker.pid} waits in the kernel and cannot be ended"
+            return replace(outcome, status="failed", reason=f"{left}: mount its file system again")
+        return outcome
+
+    def _outcome(self, worker: "subprocess.Popen[bytes]", spec: BlockSpec) -> BlockOutcome:
+        try:
+            payload, printed = self._wait(worker, spec.model_dump_json().encode())
+        except _BrokenError as error:
+            return _failed(f"{error}; the block was stopped")
+        except subprocess.TimeoutExpired as late:
+            # It may have sent its samples, and still not end.
+            with contextlib.suppress(WireError):
+                return receive(late.output or b"")
+            return _failed(f"the block did not end within {self._timeout_s:g} s and was stopped")
+        if returncode := worker.returncode:
+            return _failed(f"the measuring process ended with {_how(returncode)}: {_tail(printed)}")
         try:
             return receive(payload)
         except WireError as error:

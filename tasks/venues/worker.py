@@ -12,12 +12,17 @@ import contextlib
 import os
 import socket
 import sys
+import threading
 import time
+from typing import BinaryIO, Final
 
 from configs.block import BlockSpec
 from tasks.kernel.start import CommonStart, sleep_until
-from tasks.venues.block import run_block
+from tasks.venues.block import Block
 from tasks.venues.wire import ENDED, READY, StartSignal, send
+
+_CONNECTED_WITHIN_S: Final = 120.0
+"""A client that has not connected by then never does: what it waits for does not answer."""
 
 
 def main() -> None:
@@ -26,8 +31,36 @@ def main() -> None:
     os.dup2(2, 1)
     spec = BlockSpec.model_validate_json(sys.stdin.buffer.read())
     start = _common_start(socket.socket(fileno=int(sys.argv[1])), spec) if len(sys.argv) > 1 else None
+    block, sending = Block(spec, start), threading.Lock()
+    if spec.give_up_ns is not None:
+        watch = threading.Thread(
+            target=_give_up, args=(block, spec.give_up_ns, sending, results), daemon=True
+        )
+        watch.start()
+    outcome = block.run()
+    sending.acquire()  # for good: whoever comes second has nothing to say
     with results:
-        send(run_block(spec, start), results)
+        send(outcome, results)
+
+
+def _give_up(block: Block, give_up_ns: int, sending: threading.Lock, results: BinaryIO) -> None:
+    """Beside a block that may hang: send what it has when its time is over, and end the process.
+
+    This thread sleeps in between, so that it takes nothing of what is measured.
+    """
+    now_ns = time.perf_counter_ns()
+    connect_until_ns = min(give_up_ns, now_ns + int(_CONNECTED_WITHIN_S * 1e9))
+    _sleep_until(connect_until_ns)
+    if block.is_connected:
+        _sleep_until(give_up_ns)
+    if sending.acquire(blocking=False):
+        send(block.given_up(), results)
+        os._exit(0)  # no other way ends a process one of whose threads waits in the kernel
+
+
+def _sleep_until(reading_ns: int) -> None:
+    while (left_ns := reading_ns - time.perf_counter_ns()) > 0:
+        time.sleep(left_ns / 1e9)
 
 
 def _common_start(channel: socket.socket, spec: BlockSpec) -> CommonStart:

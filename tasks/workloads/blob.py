@@ -54,6 +54,7 @@ def measure_writes(
         access.ready_for_writes(prefix)
         return BlobWrite(access, prefix, size_bytes, spec.seed + thread)
 
+    samples.to_look_up = True
     try:
         return measure_in_threads(
             writes_of,
@@ -106,6 +107,7 @@ class BlobRead:
 
     def explain(self, samples: SampleColumns, row: int, argument: str, error: Exception) -> Failure:
         """As the access path sees it."""
+        samples.object_key[row] = self._next[0]
         return self._access.failure(error)
 
 
@@ -138,6 +140,7 @@ class BlobWrite:
 
     def explain(self, samples: SampleColumns, row: int, argument: Upload, error: Exception) -> Failure:
         """As the access path sees it."""
+        samples.object_key[row] = samples.key_index(argument.key)
         return self._access.failure(error)
 
 
@@ -152,6 +155,7 @@ def verify_and_remove(spec: BlockSpec, access: AccessPath, samples: SampleColumn
         if index >= 0 and row not in samples.failures
     }
     if not written:
+        samples.to_look_up = False
         return
     try:
         found = access.sizes_below(spec.write_prefix)
@@ -162,6 +166,7 @@ def verify_and_remove(spec: BlockSpec, access: AccessPath, samples: SampleColumn
     else:
         for key, row in written.items():
             _compare(samples, row, key, found.get(key), size_bytes)
+    samples.to_look_up = False
     remove_written(access, list(written), spec.deadline_ns)
 
 

@@ -36,6 +36,7 @@ def measure_uploads(
     sha256 = write_random_file(file, size_bytes, spec.seed)
     access.ready_for_writes(spec.write_prefix)
     measure_start_ups(spec, access, samples)
+    samples.to_look_up = True
     operation = FileUpload(access, spec.write_prefix, file, size_bytes)
     try:
         return measure(
@@ -45,7 +46,8 @@ def measure_uploads(
         wrong = _wrong_content(access, samples, sha256)
         verify_and_remove(spec, access, samples, size_bytes)
         for row, failure in wrong.items():
-            samples.fail(row, failure)
+            if row not in samples.failures:  # one that is not there, or is shorter, is told as that
+                samples.fail(row, failure)
 
 
 def measure_downloads(
@@ -126,6 +128,7 @@ class FileUpload:
 
     def explain(self, samples: SampleColumns, row: int, argument: FileTransfer, error: Exception) -> Failure:
         """As the access path sees it."""
+        samples.object_key[row] = samples.key_index(argument.key)
         return self._access.failure(error)
 
 
@@ -225,8 +228,8 @@ def _wrong_content(access: FilePath, samples: SampleColumns, sha256: str) -> dic
     key = samples.keys[samples.object_key[rows[-1]]]
     try:
         found = access.sha256_of(key)
-    except Exception as error:  # noqa: BLE001 - whatever the client raises: what was written cannot be read
-        return {rows[-1]: Failure("NotFoundAfterWrite", f"{key}: {error}")}
+    except Exception as error:  # noqa: BLE001 - whatever the client raises: nobody can say what arrived
+        return {rows[-1]: Failure("NotVerified", f"{key}: {type(error).__name__}: {error}")}
     if found == sha256:
         return {}
     return {rows[-1]: Failure("WrongBytes", f"{key}: other bytes arrived than were uploaded")}

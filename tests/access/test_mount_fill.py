@@ -9,8 +9,8 @@ import pytest
 
 from configs.manifest import DatasetObject
 from configs.targets import MountTarget
-from tasks.access import mount_fill
 from tasks.access.mount_fill import fill_mount
+from tasks.kernel.bounded_files import BoundedFiles
 from tasks.lab.state import LabState
 
 if TYPE_CHECKING:
@@ -86,6 +86,6 @@ def test_a_full_file_system_is_told(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(mount_fill, "_write_whole", full)
+    monkeypatch.setattr(BoundedFiles, "write_whole", full)
     reason = fill_mount(target, s3_client, bucket, objects, 10)
     assert reason.endswith(f"{objects[0].key} cannot be written: No space left on device: look at the mount")
