@@ -18,7 +18,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run serve setup test test-all lint types check bench soak lambda lock fuse chromium clean
+.PHONY: help run serve setup test test-all lint types check audit licences bench soak lambda lock fuse chromium clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,12 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
+audit: $(VENV)/dev  ## Ask an advisory service for known flaws of what is locked; AUDIT="--osv-url URL" asks another
+	@$(BIN)/python -m deployments.audit $(AUDIT)
+
+licences: $(VENV)/dev  ## Write requirements/licences.md, the licences of all that is locked
+	$(BIN)/python -m deployments.licences
+
 bench: $(VENV)/dev fuse  ## Print the figures of the README as ratios; ONLY=name runs one, BENCH_JSON=path writes them
 	$(BIN)/python tests/bench/run.py $(ONLY)
 
@@ -64,6 +70,7 @@ lock:  ## Resolve the dependencies anew (needs uv)
 		$(COMPILE) $(UPGRADE) pyproject.toml $$groups -o requirements/$$name.txt || exit 1; \
 	done
 	$(COMPILE) --group lambda --constraints requirements/runtime.txt -o requirements/lambda.txt
+	$(MAKE) licences  # in a make of its own, which installs what is locked now
 
 clean:  ## Stop the lab and remove everything that was made here, results and the served runs in .serve excepted
 	[ ! -x $(BIN)/s3bench ] || $(BIN)/s3bench lab down
