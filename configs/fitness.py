@@ -171,6 +171,7 @@ def _workload_problems(suite: "Suite") -> Iterator[Problem]:
         if isinstance(workload, LeftOut):
             continue
         yield from _repeat_problems(suite, place, workload)
+        yield from _pace_problems(suite, place, workload)
         if isinstance(workload, SyncLag):
             yield from _time_problems(suite, place, workload)
         if isinstance(workload, CloudTrailScan):
@@ -206,6 +207,19 @@ def _repeat_problems(suite: "Suite", place: tuple[str, ...], workload: WorkloadC
             f"of each thread: give at least {workload.warmup + parts} iterations"
         )
         yield Problem((*place, "iterations"), message)
+
+
+def _pace_problems(suite: "Suite", place: tuple[str, ...], workload: WorkloadConfig) -> Iterator[Problem]:
+    """Operations that are due when a block begins none any more would never be done."""
+    in_a_block = -(-workload.iterations // suite.blocks)
+    takes_s = in_a_block / workload.rate_per_s if workload.rate_per_s else 0.0
+    if takes_s >= suite.block_timeout_s * BEGIN_WITHIN:
+        message = (
+            f"{in_a_block} operations of a block at {workload.rate_per_s:g} per second take {takes_s:g} s, "
+            f"but block_timeout_s is {suite.block_timeout_s:g}, of which a tenth is kept for its end: raise "
+            "one of the two, or give fewer iterations"
+        )
+        yield Problem((*place, "rate_per_s"), message)
 
 
 def _has_several_clients(suite: "Suite", workload_id: str) -> bool:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from configs.access_paths import Ability
-from configs.base import Identifier, Model, Size
+from configs.base import Identifier, Model, Seconds, Size
 
 CacheUse = Literal["single", "unique", "scan", "write"]
 """Which of a client's cache states a workload meets: the fields of `CacheStates`."""
@@ -41,11 +41,21 @@ class _Repeated(Model):
 
 class _OneByOne(_Repeated):
     concurrency: ClassVar[int] = 1
+    rate_per_s: ClassVar[float | None] = None
 
 
 class _Concurrent(_Repeated):
     concurrency: Annotated[int, Field(ge=1, le=256)] = 1
     """Threads of the measuring process that do the operations at the same time, each its share."""
+    rate_per_s: Annotated[
+        float | None, Field(gt=0, le=1_000_000, allow_inf_nan=False, exclude_if=lambda rate: rate is None)
+    ] = None
+    """Of a client: how many operations should begin in a second, whatever those before them take (open loop).
+
+    `concurrency` is how many can be under way; what is due meanwhile waits, and its response time counts
+    that. None: a closed loop, in which each thread begins an operation when its last one has ended. None is
+    not written, so that suites and series of before go on.
+    """
 
 
 class BlobRead(_Concurrent):
@@ -137,8 +147,8 @@ class SyncLag(_OneByOne):
     size: Size
     seen_by: Literal["get", "open", "ls"]
     """`get`: written on the mount, looked for by GetObject. `open`, `ls`: put, looked for on the mount."""
-    poll_interval_ms: PositiveFloat = 100.0
-    timeout_s: PositiveFloat = 300.0
+    poll_interval_ms: Annotated[float, Field(gt=0, le=3_600_000, allow_inf_nan=False)] = 100.0
+    timeout_s: Seconds = 300.0
     """A write that is not seen by then is a failed operation."""
     iterations: Annotated[int, Field(ge=1, le=10_000)] = 10
     warmup: NonNegativeInt = 0
@@ -159,6 +169,7 @@ class LeftOut(Model):
     iterations: ClassVar[int] = 0
     warmup: ClassVar[int] = 0
     concurrency: ClassVar[int] = 1
+    rate_per_s: ClassVar[float | None] = None
     kind: Literal["left_out"] = "left_out"
     reason: str
     """Why, in words that name the file."""

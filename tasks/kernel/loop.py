@@ -114,7 +114,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
         argument = prepare(seq)
         seq_column[row] = seq
         # Of an operation that never ends this is all that whoever stops the block will know.
-        samples.under_way, started_us[row] = row, epoch_us + clock() // 1000
+        samples.under_way = row, clock()
         disable_gc()
         started_ns = clock()
         try:
@@ -133,7 +133,7 @@ def measure(  # noqa: PLR0913 - what, where to, how often; a test chooses the cl
             _check(operation, samples, row, argument, result)
             # Else the next assignment would free it, a large body perhaps, while the clock runs.
             del result
-        samples.under_way = -1
+        samples.under_way = None
         done += 1
         if seq:
             gaps_ns += started_ns - previous_ended_ns

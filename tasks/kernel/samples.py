@@ -24,9 +24,11 @@ STAGES: Final = (
     "user_ns",
     "system_ns",
     "total_ns",
+    "response_ns",
 )
 """The timed stages, in the order in which they happen; `total_ns` is the whole operation.
 
+`response_ns` runs from the moment at which an operation should have begun to its end, in an open loop alone.
 `user_ns` and `system_ns` are processor time of a client's own process, which runs beside the other stages.
 """
 
@@ -34,6 +36,7 @@ INTEGER_COLUMNS: Final = (
     "worker",
     "seq",
     "started_us",
+    "intended_us",
     "size_bytes",
     "http_status",
     "retries",
@@ -125,8 +128,8 @@ class SampleColumns:
     failures: dict[int, Failure] = field(default_factory=dict)
     parts: "list[SampleColumns]" = field(default_factory=list)
     """Of threads that measure at this moment; theirs are not here yet."""
-    under_way: int = -1
-    """The row whose operation has begun and is not verified yet; −1 between operations."""
+    under_way: tuple[int, int] | None = None
+    """The row whose operation has begun and is not verified yet, and the reading of the clock before it."""
     to_look_up: bool = False
     """Whether what was written here is looked up later: until then nobody knows that it arrived."""
 
@@ -181,7 +184,7 @@ class SampleColumns:
         self.keys += other.keys
         self.failures |= {rows + row: failure for row, failure in other.failures.items()}
 
-    def give_up(self, now_us: int) -> int:
+    def give_up(self, now_us: int, now_ns: int) -> int:
         """Make failures of what is under way, and of what nobody has verified, and forget the rest.
 
         Whoever measures may hang in an operation for ever: another thread calls this, once, and sends the
@@ -189,29 +192,36 @@ class SampleColumns:
 
         Args:
             now_us: microseconds since 1970, as in `started_us`.
+            now_ns: the reading of the loop's clock.
 
         Returns:
             How many operations had not ended.
         """
-        hung = sum(part.give_up(now_us) for part in self.parts)
+        hung = sum(part.give_up(now_us, now_ns) for part in self.parts)
         for part in self.parts:
             self.extend(part)
         self.parts.clear()
-        row, self.under_way = self.under_way, -1
-        if row >= 0 and self.integers["total_ns"][row] == NULL:
-            hung += 1
-            elapsed_us = max(0, now_us - self.integers["started_us"][row])
-            self.integers["total_ns"][row] = elapsed_us * 1000
-            message = f"it had not ended after {elapsed_us / 1e6:.1f} s, when the block was stopped"
-            self.fail(row, Failure(TIMED_OUT, message))
-        elif row >= 0:
-            self.fail(row, Failure("NotVerified", "the block was stopped while its result was verified"))
+        under_way, self.under_way = self.under_way, None
+        if under_way is not None:
+            hung += self._give_up_row(*under_way, now_us, now_ns)
         self.drop_unmeasured()
         if self.to_look_up:
             unseen = Failure("NotVerified", "the block was stopped before what it wrote was looked up")
             for row in range(len(self)):
                 self.failures.setdefault(row, unseen)
         return hung
+
+    def _give_up_row(self, row: int, begun_ns: int, now_us: int, now_ns: int) -> bool:
+        """Whether its operation had not ended."""
+        if self.integers["total_ns"][row] != NULL:
+            self.fail(row, Failure("NotVerified", "the block was stopped while its result was verified"))
+            return False
+        elapsed_ns = now_ns - begun_ns
+        self.integers["started_us"][row] = now_us - elapsed_ns // 1000
+        self.integers["total_ns"][row] = elapsed_ns
+        message = f"it had not ended after {elapsed_ns / 1e9:.1f} s, when the block was stopped"
+        self.fail(row, Failure(TIMED_OUT, message))
+        return True
 
     def drop_unmeasured(self) -> None:
         """Forget the rows that were made and never reached, as after a block that broke off."""

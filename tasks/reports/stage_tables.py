@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from tasks.kernel.samples import STAGES
 from tasks.reports import wording
 from tasks.reports.document import Table
-from tasks.stats.summary_types import PROCESSOR_STAGES
+from tasks.stats.summary_types import NO_PARTS, PROCESSOR_STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,12 +33,11 @@ def stage_tables(
     """
     stages = by_configuration(summaries)
     happened = [
-        stage
-        for stage in STAGES
-        if stage not in PROCESSOR_STAGES and any(stage in mine for mine in stages.values())
+        stage for stage in STAGES if stage not in NO_PARTS and any(stage in mine for mine in stages.values())
     ]
     tables = []
-    if happened not in ([], ["total_ns"]):
+    if happened:
+        happened.append("total_ns")
         tables = [_median_table(what, stages, happened), _mean_table(what, stages)]
     return [*tables, _ratio_table(report, workload_id)]
 
@@ -63,7 +62,7 @@ def mean_parts(stages: "Mapping[str, Distribution]") -> dict[str, float]:
     means = {stage: figures.avg_ns * figures.n / whole.n for stage, figures in stages.items()}
     parts = {}
     for stage in STAGES:
-        if stage not in means or stage in {"total_ns", *PROCESSOR_STAGES}:
+        if stage not in means or stage in NO_PARTS:
             continue
         if stage == "ttfb_ns":
             before = sum(means.get(earlier, 0.0) for earlier in _BEFORE_REQUEST)

@@ -7,6 +7,7 @@ from tasks.reports import wording
 from tasks.reports.document import Section, Table, workload_anchor
 from tasks.reports.stage_tables import stage_tables
 from tasks.reports.transfer_table import TRANSFERS, transfer_tables
+from tasks.stats.summary_types import RESPONSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +45,7 @@ def workload_section(report: "Report", workload_id: str) -> Section:
         heading=f"Workload {workload_id}",
         sentences=(
             *_threads(report, workload_id),
+            *_paces(report, workload_id),
             *_clients(report, workload_id),
             *_unknown_crew(report, workload_id),
             *_sentences(mine, agreement, whole_run=report.record is not None),
@@ -73,6 +75,22 @@ def _threads(report: "Report", workload_id: str) -> tuple[str, ...]:
             f"{count} threads of the harness: as many operations at once, each with its own time."
         )
         for count in sorted(asked)
+    )
+
+
+def _paces(report: "Report", workload_id: str) -> tuple[str, ...]:
+    """At which rate operations were due; nothing of a closed loop."""
+    asked = {
+        rate
+        for cell in (report.record.cells if report.record else ())
+        if cell.workload_id == workload_id and (rate := cell.parameters.get("workload.rate_per_s"))
+    }
+    return tuple(
+        wording.printable(
+            f"An open loop: {rate} operations per second are due, whatever those before them take. One that "
+            "is due while all threads wait begins late, and its response time counts that."
+        )
+        for rate in sorted(asked)
     )
 
 
@@ -119,8 +137,18 @@ def _operation_tables(
     return [
         _times_table(title, totals, _comparisons(report, workload_id) if len(totals) > 1 else {}),
         _interval_table(totals),
+        *_response_tables(operation, summaries),
         *stage_tables(report, workload_id, _OPERATIONS[operation], summaries),
     ]
+
+
+def _response_tables(operation: str, summaries: "Sequence[Summary]") -> list[Table]:
+    """What somebody waits who comes at a rate of his own; nothing of a closed loop, in which nobody does."""
+    responses = [summary for summary in summaries if summary.stage == RESPONSE]
+    if not responses:
+        return []
+    title = f"Response time of {_OPERATIONS[operation]}, from the moment at which it was due, ms"
+    return [_times_table(title, responses, {})]
 
 
 def _comparisons(report: "Report", workload_id: str) -> dict[str, str]:

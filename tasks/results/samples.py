@@ -87,8 +87,8 @@ def _block_table(constants: dict[str, str | int], columns: SampleColumns) -> pa.
     values["outcome"] = _sparse(rows, "ok", dict.fromkeys(failures, "error"))
     values["error"] = _sparse(rows, None, {row: failure.error for row, failure in failures.items()})
     values["message"] = _sparse(rows, None, {row: failure.message for row, failure in failures.items()})
-    # Unpaced, and no claim about caches: the kernel records neither.
-    for name, constant in {**constants, "intended_us": None, "cold": None}.items():
+    # No claim about caches: the kernel records none.
+    for name, constant in {**constants, "cold": None}.items():
         values[name] = _constant(constant, rows, SAMPLES.field(name).type)
     return pa.table([values[field.name].cast(field.type) for field in SAMPLES], schema=SAMPLES)
 

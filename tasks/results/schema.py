@@ -17,7 +17,7 @@ from tasks.kernel.samples import STAGES
 # Schema history. A column may be added at the end, nullable; every other change takes a new version,
 # and with it a new folder, because no reader can mix types.
 # 1  first version: samples, runs, nightly
-#    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns
+#    then at the end of samples: connect_ns, tls_ns, session_ns, ttfb_ns, user_ns, system_ns, response_ns
 #    then tables of their own: samples_monthly, told, costs, changes
 #    then at the end of runs: synthetic, measured_by
 SCHEMA_VERSION: Final = 1
@@ -60,8 +60,9 @@ SAMPLES: Final = pa.schema(
 
 `outcome` is `ok`, `error` or `skipped`. A cell that was skipped, or failed as a whole, is one row without
 an operation and without a time. Stages are in nanoseconds, null where they did not happen; `cold` is
-null where nothing is claimed. Of imported samples `message` is the id of the request (its invocation) and
-`started_at` when the log had it; `started_us` is null.
+null where nothing is claimed. `intended_us` and `response_ns`, from the moment at which an operation should
+have begun to its end, are null in a closed loop. Of imported samples `message` is the id of the request (its
+invocation) and `started_at` when the log had it; `started_us` is null.
 """
 
 SAMPLES_MONTHLY: Final = pa.schema([("dt", pa.string()), *SAMPLES])

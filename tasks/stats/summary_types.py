@@ -21,6 +21,13 @@ PROCESSOR_STAGES: Final = ("user_ns", "system_ns")
 """Processor time of a client's own process: it runs beside the other stages, and is no part of the total."""
 
 
+RESPONSE: Final = "response_ns"
+"""Of an open loop: from the moment at which an operation should have begun to its end, the total included."""
+
+NO_PARTS: Final = frozenset({"total_ns", RESPONSE, *PROCESSOR_STAGES})
+"""Stages that do not add up to the total."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantile:
     """A nearest-rank quantile with its 95 % order-statistic interval.

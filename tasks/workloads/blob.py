@@ -37,7 +37,14 @@ def measure_reads(
         return BlobRead(access, spec.objects[thread::threads] or spec.objects, part)
 
     return measure_in_threads(
-        reads_of, samples, spec.iterations, spec.warmup, threads, deadline_ns=spec.deadline_ns, start=start
+        reads_of,
+        samples,
+        spec.iterations,
+        spec.warmup,
+        threads,
+        deadline_ns=spec.deadline_ns,
+        start=start,
+        rate_per_s=spec.cell.workload.rate_per_s,
     )
 
 
@@ -64,6 +71,7 @@ def measure_writes(
             threads,
             deadline_ns=spec.deadline_ns,
             start=start,
+            rate_per_s=spec.cell.workload.rate_per_s,
         )
     finally:  # a loop that breaks off leaves rows too, and none counts that nobody has looked at
         verify_and_remove(spec, access, samples, size_bytes)

@@ -34,6 +34,11 @@ class SlowServer(ThreadingHTTPServer):
         self.before_handshake_s = 0.0
         self.before_headers_s = 0.0
         self.before_body_s = 0.0
+        self.requests = 0
+        self.stalls_at = 0
+        """The request with which it ceases to answer for a while; 0 for none."""
+        self.stall_s = 0.0
+        self.stalled_until_s = 0.0
         self.closes_after_answer = False
         self.more_headers: dict[str, str] = {}
 
@@ -58,12 +63,16 @@ class SlowServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms for the answer to its headers
     server: SlowServer
 
     def do_GET(self) -> None:
         is_missing = "/nothing-" in self.path
         body = b"<Error><Code>NoSuchKey</Code></Error>" if is_missing else EMPTY_LISTING
-        time.sleep(self.server.before_headers_s)
+        self.server.requests += 1
+        if self.server.requests == self.server.stalls_at:
+            self.server.stalled_until_s = time.monotonic() + self.server.stall_s
+        time.sleep(max(self.server.before_headers_s, self.server.stalled_until_s - time.monotonic()))
         self.send_response(404 if is_missing else 200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", '"e"')

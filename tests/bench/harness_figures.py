@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 EMPTY = DatasetObject(key="k", size_bytes=0, sha256=hashlib.sha256(b"").hexdigest())
 NOWHERE = BucketTarget(bucket="unused")
+MANY = 1_000_000
 
 
 @figure
@@ -146,15 +147,31 @@ def _in_turns(
 @figure
 def million_samples(folder: Path) -> Iterator[Figure]:
     """One cell of a million samples, measured in worker processes, received, and stored by one process."""
+    facts = _memory_of(folder)
+    for name in ("worker_mib", "recorder_mib"):
+        yield Figure(f"million_samples_{name}", facts[name], "MiB at the peak", "< 300", facts[name] < 300)
+    size = facts["bytes_per_sample"]
+    yield Figure("million_samples_on_disk", size, "bytes per no-op sample", "<= 16", size <= 16)
+
+
+@figure
+def million_samples_of_64_threads(folder: Path) -> Iterator[Figure]:
+    """The same by 64 threads in one block: what its process needs more than for a tenth of it."""
+    few, many = (_memory_of(folder / str(samples), samples, 1, 64) for samples in (MANY // 10, MANY))
+    peak = many["worker_mib"]
+    yield Figure("million_samples_of_64_threads_mib", peak, "MiB at the peak", "< 300", peak < 300)
+    more = (peak - few["worker_mib"]) * 2**20 / (many["samples"] - few["samples"])
+    yield Figure("memory_per_sample", more, "bytes for each sample more", "<= 150", more <= 150)
+
+
+def _memory_of(folder: Path, *options: int) -> dict[str, float]:
+    folder.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("million_samples.py"), folder],
+        [sys.executable, Path(__file__).with_name("million_samples.py"), folder, *map(str, options)],
         env=os.environ | {"PYTHONPATH": str(PROJECT_ROOT)},
         capture_output=True,
         text=True,
         check=True,
     )
-    facts = json.loads(done.stdout)
-    for name in ("worker_mib", "recorder_mib"):
-        yield Figure(f"million_samples_{name}", facts[name], "MiB at the peak", "< 300", facts[name] < 300)
-    size = facts["bytes_per_sample"]
-    yield Figure("million_samples_on_disk", size, "bytes per no-op sample", "<= 16", size <= 16)
+    facts: dict[str, float] = json.loads(done.stdout)
+    return facts

@@ -1,4 +1,6 @@
-"""Measures a million no-op reads as one cell in five blocks, stores them, and prints peaks of memory.
+"""Measures many no-op reads as one cell, stores them, and prints peaks of memory.
+
+Usage: million_samples.py FOLDER [SAMPLES BLOCKS THREADS], of which a million, five and one are usual.
 
 The worker's peak is read from /proc while it is still there, since a waited-for child only tells a figure
 that it may have inherited.
@@ -26,12 +28,11 @@ from tasks.results.store import open_store
 from tasks.results.writer import write_cell
 from tasks.venues.local import LocalVenue
 
-BLOCKS, SAMPLES = 5, 1_000_000
 RUN = RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01")
 worker_peak_mib = 0.0
 
 
-def spec(block: int) -> BlockSpec:
+def spec(block: int, iterations: int, threads: int) -> BlockSpec:
     """One block of the cell."""
     return BlockSpec(
         run=RUN,
@@ -39,12 +40,12 @@ def spec(block: int) -> BlockSpec:
             config_id="noop",
             workload_id="read",
             configuration=Configuration(access_path=NoOp(), target="t"),
-            workload=BlobRead(dataset="d", iterations=SAMPLES),
+            workload=BlobRead(dataset="d", iterations=iterations, concurrency=threads),
             target=BucketTarget(bucket="unused"),
         ),
         block=block,
-        iterations=SAMPLES // BLOCKS,
-        warmup=1,
+        iterations=iterations,
+        warmup=threads,
         seed=1,
         objects=(DatasetObject(key="k", size_bytes=0, sha256=hashlib.sha256(b"").hexdigest()),),
     )
@@ -68,20 +69,23 @@ def watch_workers() -> None:
         time.sleep(0.02)
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, samples: int = 1_000_000, blocks: int = 5, threads: int = 1) -> None:
     """Measure, store, and print the facts as JSON."""
     threading.Thread(target=watch_workers, daemon=True).start()
     venue = LocalVenue(os.environ, timeout_s=300)
-    blocks = [(block, venue.run(spec(block)).samples) for block in range(BLOCKS)]
-    write_cell(open_store(folder), RUN, "noop", "read", samples_table(RUN, "noop", "read", blocks))
+    measured = [
+        (block, venue.run(spec(block, samples // blocks, threads)).samples) for block in range(blocks)
+    ]
+    write_cell(open_store(folder), RUN, "noop", "read", samples_table(RUN, "noop", "read", measured))
     (file,) = folder.rglob("*.parquet")
     facts = {
+        "samples": sum(len(columns) for _, columns in measured),
         "worker_mib": worker_peak_mib,
         "recorder_mib": peak_mib(os.getpid()),
-        "bytes_per_sample": file.stat().st_size / SAMPLES,
+        "bytes_per_sample": file.stat().st_size / samples,
     }
     print(json.dumps(facts))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -51,6 +51,7 @@ def test_a_row_holds_what_the_kernel_recorded(run: RunIdentity, block: Block) ->
         "ttfb_ns": None,
         "user_ns": None,
         "system_ns": None,
+        "response_ns": None,
     }
 
 

@@ -127,7 +127,7 @@ def test_a_million_samples_are_summarised_within_three_seconds() -> None:
     }
     nothing = {field.name: pa.nulls(n, field.type) for field in SAMPLES}
     samples = pa.table({name: columns.get(name, nothing[name]) for name in SAMPLES.names}, schema=SAMPLES)
-    start = time.perf_counter()
+    start = time.process_time()  # of this process: others may use the machine as well
     found = summarise(samples)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert len(found) == 40 * len(STAGES)

@@ -30,7 +30,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS `s3bench`.`samples` (
   `session_ns` bigint,
   `ttfb_ns` bigint,
   `user_ns` bigint,
-  `system_ns` bigint
+  `system_ns` bigint,
+  `response_ns` bigint
 )
 PARTITIONED BY (`dt` string, `config` string)
 STORED AS PARQUET

@@ -31,7 +31,8 @@ CREATE EXTERNAL TABLE IF NOT EXISTS `s3bench`.`samples_monthly` (
   `session_ns` bigint,
   `ttfb_ns` bigint,
   `user_ns` bigint,
-  `system_ns` bigint
+  `system_ns` bigint,
+  `response_ns` bigint
 )
 PARTITIONED BY (`month` string)
 STORED AS PARQUET

@@ -47,7 +47,8 @@ SELECT
   m.session_ns,
   m.ttfb_ns,
   m.user_ns,
-  m.system_ns
+  m.system_ns,
+  m.response_ns
 FROM s3bench.samples_monthly AS m
 JOIN ended AS e ON e.dt = m.dt AND e.run_id = m.run_id
 WHERE e.in_month
@@ -85,7 +86,8 @@ SELECT
   s.session_ns,
   s.ttfb_ns,
   s.user_ns,
-  s.system_ns
+  s.system_ns,
+  s.response_ns
 FROM s3bench.samples_by_night AS s
 JOIN ended AS e ON e.dt = s.dt AND e.run_id = s.run_id
 WHERE NOT e.in_month;
