@@ -1,4 +1,7 @@
-"""What the page shows beyond the run's document: an overview, the nights before, and where pictures go."""
+"""What the page shows beyond the run's document, and where pictures go.
+
+An overview first; then what of the run has a published counterpart; then the nights before.
+"""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -8,6 +11,7 @@ from tasks.reports.history_sections import history_section
 from tasks.reports.nights_pictures import nights_pictures
 from tasks.reports.overview_section import CHANGES_ANCHOR, overview_section
 from tasks.reports.paths_section import who_wins
+from tasks.reports.published_document import published_sections
 from tasks.reports.run_sections import document
 from tasks.reports.section_pictures import section_pictures
 
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def page_document(report: "Report", history: "HistoryView | None") -> "Document":
-    """The run's document with an overview first, and the nights of its schedule last where they are given."""
+    """The run's document with an overview first, and the nights of its schedule where they are given."""
     shown = document(report)
     overview = overview_section(report, history)
     wins = who_wins(report)
@@ -32,6 +36,7 @@ def page_document(report: "Report", history: "HistoryView | None") -> "Document"
             replace(one, tables=tuple(table for table in one.tables if table != wins))
             for one in shown.sections
         ),
+        *published_sections(report),
         *(history_section(history) if history else []),
     ]
     return replace(shown, sections=tuple(sections))

@@ -1,6 +1,7 @@
 """A run beside the published results: their value, ours by the same statistic, what else is not the same."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from configs.errors import UserError
@@ -34,31 +35,65 @@ def published_document(report: "Report") -> Document:
         UserError: the run is incomplete, so that nobody knows what its cells were asked, or where.
     """
     record = report.record
+    if record is None and report.unread:
+        raise UserError(
+            f"{report.unread[0]}: without its record, run {report.run_id} cannot be set beside published "
+            "results"
+        )
     if record is None:
         raise UserError(
             f"run {report.run_id} ended before it could write its record, so that it cannot be set beside "
             "published results: name a complete run with --run"
         )
     found = pairs(report, record)
-    sources = [source for source in reference().sources if any(one.figure.source == source for one in found)]
     ratios = {} if record.lab else claimed_ratios(report, found)
     return Document(
         title=f"Run {wording.printable(report.run_id)} beside the published results",
         alerts=(
             *wording.imported(record.measured_by),
             *([_LAB] if record.lab else []),
+            *wording.not_read(report.unread),
             *([] if found else [_NOTHING]),
         ),
         facts=(("Suite", record.suite), ("Night", record.dt)),
         sections=(
-            *(
-                _source_section(source, [one for one in found if one.figure.source == source], ratios, record)
-                for source in sources
-            ),
+            *_source_sections(found, ratios, record),
             _counted(found, wording.corrected_for(sum(one.p_value is not None for one in ratios.values()))),
         ),
         method=(),
     )
+
+
+def published_sections(report: "Report") -> tuple[Section, ...]:
+    """For the page of a run: each experiment of which it has a counterpart; none for most runs."""
+    record = report.record
+    found = pairs(report, record) if record else []
+    if record is None or not found:
+        return ()
+    ratios = {} if record.lab else claimed_ratios(report, found)
+    corrected = wording.corrected_for(sum(one.p_value is not None for one in ratios.values()))
+    return tuple(
+        replace(
+            section,
+            heading=f"Beside the published results: {section.heading}",
+            sentences=(*section.sentences, *corrected),
+            alerts=(_LAB,) if record.lab else (),
+            tables=tuple(replace(table, detail=True) for table in section.tables),
+            anchor=f"published-{place + 1}",
+        )
+        for place, section in enumerate(_source_sections(found, ratios, record))
+    )
+
+
+def _source_sections(
+    found: "Sequence[Pair]", ratios: "Mapping[tuple[str, str, str], Ratio]", record: "RunRecord"
+) -> list[Section]:
+    """One for each experiment that has any of the pairs."""
+    return [
+        _source_section(source, mine, ratios, record)
+        for source in reference().sources
+        if (mine := [one for one in found if one.figure.source == source])
+    ]
 
 
 def _source_section(

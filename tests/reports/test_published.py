@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from markupsafe import escape
 from rich.console import Console
 
 from configs.errors import UserError
 from configs.run_record import CellRecord
 from tasks.reports.document import Document, Table
+from tasks.reports.html import render_html
 from tasks.reports.published_document import published_document
 from tasks.reports.terminal import render_document
 from tasks.reports.view import build_report
@@ -347,3 +349,23 @@ def test_too_many_failed_operations_give_no_ratio(run: "Run") -> None:
 def test_an_incomplete_run_is_refused(run: "Run") -> None:
     with pytest.raises(UserError, match="ended before it could write its record"):
         published_document(build_report(None, run.record.run_id, run.samples))
+
+
+def test_the_page_of_a_run_has_what_was_published_of_it_too(run: "Run") -> None:
+    e2_reads(run)
+    page = render_html(build_report(run.record, run.record.run_id, run.samples))
+    source = next(section for section in compared(run).sections if section.heading.startswith("E2 "))
+    assert f"Beside the published results: {source.heading}" in page
+    assert 'href="#published-1"' in page
+    (shown,) = (one for one in source.tables if one.title == "Published values and ours")
+    assert page.count(escape(shown.rows[0][3])) >= 1
+    assert all(f">{escape(name)}<" in page for name in shown.header)
+    set_run(run, [(one, []) for one in run.record.cells])
+    assert "published-1" not in render_html(build_report(run.record, run.record.run_id, run.samples))
+
+
+def test_the_page_of_a_run_in_the_lab_says_that_it_is_no_match_for_what_was_published(run: "Run") -> None:
+    e2_reads(run)
+    run.record = run.record.model_copy(update={"lab": True})
+    page = render_html(build_report(run.record, run.record.run_id, run.samples))
+    assert "LOCAL LAB: these numbers are not comparable with the published ones" in page
