@@ -13,8 +13,8 @@ import botocore.session
 from configs.access_paths import AwsCli
 from configs.targets import AnyBucket, DirectoryBucketTarget
 from tasks.access.aws_cli_debug import Seen, seen_in
-from tasks.access.bucket_side import failure_of_code
 from tasks.access.directory_label import refuse_another_session, zones_of
+from tasks.access.failures import failure_of_code
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.program_path import ProgramPath
 from tasks.access.programs import ProgramError

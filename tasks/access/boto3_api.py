@@ -18,11 +18,12 @@ from tasks.access.boto3_requests import RequestFacts, read_checksum, requests_se
 from tasks.access.boto3_stages import Stages, StageWatch, Traffic, traffic_of
 from tasks.access.connections import open_connections
 from tasks.access.directory_label import refuse_another_session, zones_of
+from tasks.access.failures import failure_of_client_error
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.protocol import Answer, CacheStates, Upload
 from tasks.access.s3_client import control_client, measured_client
 from tasks.kernel.errors import LabelError
-from tasks.kernel.samples import NULL, Failure
+from tasks.kernel.samples import Failure
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -132,6 +133,7 @@ class Boto3ApiPath:
 
     def list_keys(self, prefix: str) -> list[str]:
         """All pages of `list_objects_v2`."""
+        self._watch.begin()
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self._target.bucket, Prefix=prefix
         )
@@ -142,6 +144,7 @@ class Boto3ApiPath:
         stages = self._watch.begin()
         response = self._client.get_object(Bucket=self._target.bucket, Key=key)
         stages.headers_ns = _clock()
+        stages.response = response
         return response["Body"].read(), _Native(response, stages)
 
     def write(self, upload: Upload) -> object:
@@ -167,15 +170,13 @@ class Boto3ApiPath:
 
     def failure(self, error: Exception) -> Failure:
         """The service's error code and status, or the client's exception."""
-        if not isinstance(error, ClientError):
-            return Failure(type(error).__name__, str(error))
-        facts = error.response.get("ResponseMetadata", {})
-        return Failure(
-            error=error.response.get("Error", {}).get("Code", type(error).__name__),
-            message=str(error),
-            http_status=facts.get("HTTPStatusCode", NULL),
-            retries=facts.get("RetryAttempts", NULL),
-        )
+        if isinstance(error, ClientError):
+            return failure_of_client_error(error)
+        stages = self._watch.current
+        if stages.response is None:
+            return Failure(type(error).__name__, str(error), retries=stages.retries)
+        facts = stages.response["ResponseMetadata"]  # the headers came, and the body broke off
+        return Failure(type(error).__name__, str(error), facts["HTTPStatusCode"], facts["RetryAttempts"])
 
     def ready_for_writes(self, prefix: str) -> None:
         """A bucket has no folders to make; the checksum of uploads is looked at once, without a request."""

@@ -23,6 +23,8 @@ from botocore.awsrequest import (
     AWSHTTPSConnectionPool,
 )
 
+from tasks.kernel.samples import NULL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -46,6 +48,10 @@ class Stages:
     session_ns: int = 0
     session_started_ns: int = 0
     """A reading of the clock, moved on by whatever the session's own connection took."""
+    response: Any = None
+    """Of a read, once its headers are there: what is known of one whose body then breaks off."""
+    retries: int = NULL
+    """The SDK's own, of requests that ended without any answer; it tells those of answers with them."""
 
     def opened(self, connect_ns: int, tls_ns: int) -> None:
         """Add a connection that was opened within this operation."""
@@ -100,9 +106,15 @@ class StageWatch:
         # botocore has no public way to its connections: it looks classes up in this dictionary by scheme.
         _http_session(client)._pool_classes_by_scheme.update(self._pool_classes)  # noqa: SLF001
         events = client.meta.events
+        events.register("after-call-error.s3", self._no_answer)
         events.register("before-call.s3.CreateSession", self._session_begins)
         events.register("after-call.s3.CreateSession", self._session_ends)
         events.register("after-call-error.s3.CreateSession", self._session_ends)
+
+    def _no_answer(self, context: dict[str, Any], **_: object) -> None:
+        """Called by botocore where a request ended in an exception of the client, and never else."""
+        stages = self.current
+        stages.retries = max(stages.retries, 0) + retries_without_answer(context)
 
     def _session_begins(self, **_: object) -> None:
         self.current.session_started_ns = _clock()
@@ -111,6 +123,12 @@ class StageWatch:
         stages = self.current
         stages.session_ns += _clock() - stages.session_started_ns
         stages.session_started_ns = 0
+
+
+def retries_without_answer(context: dict[str, Any]) -> int:
+    """How often botocore tried again before it gave a request up, from the context of its event."""
+    attempts: int = context.get("retries", {}).get("attempt", 1)
+    return attempts - 1
 
 
 def traffic_of(client: "S3Client") -> Traffic:

@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError, MissingDependencyExc
 
 from configs.access_paths import TransferManager
 from configs.targets import AnyBucket, DirectoryBucketTarget
+from tasks.access.boto3_calls import CallsOfTransfer
 from tasks.access.boto3_crt import (
     CrtWatch,
     crt_proof,
@@ -20,9 +21,10 @@ from tasks.access.boto3_crt import (
 )
 from tasks.access.boto3_requests import requests_seen, upload_checksum
 from tasks.access.boto3_stages import traffic_of
-from tasks.access.bucket_side import BucketSide, failure_of_code
+from tasks.access.bucket_side import BucketSide
 from tasks.access.connections import open_connections
 from tasks.access.directory_label import refuse_another_session, zones_of
+from tasks.access.failures import failure_of_client_error
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.protocol import Answer, CacheStates, FileTransfer
 from tasks.access.s3_client import measured_client
@@ -67,7 +69,7 @@ class TransferManagerPath(BucketSide):
         self._config = config
         self._settings = _transfer_config(config)
         self._proof: dict[str, str] = {}
-        self._calls: list[tuple[int, int]] = []
+        self._calls = CallsOfTransfer()
         self._s3: S3Client | None = None
         self._manager: Any = None
         self._crt: CrtWatch | None = None
@@ -125,7 +127,10 @@ class TransferManagerPath(BucketSide):
     def _ask_by_classic(self, client: "S3Client") -> dict[str, str]:
         with requests_seen(client) as seen:
             open_connections(self._send_listing, self._config.threads, lambda: traffic_of(client).connections)
-        client.meta.events.register("after-call.s3", self._note_call)
+        events = client.meta.events
+        events.register("before-call.s3.GetObject", self._calls.take_get)
+        events.register("after-call.s3", self._calls.take_answer)
+        events.register("after-call-error.s3", self._calls.take_no_answer)
         proof = {"signing_name": seen.signing_name, "http": seen.http_version, **_settings_of(client)}
         if isinstance(self._target, DirectoryBucketTarget):
             refuse_another_session(self._target, "boto3", used_session=seen.used_session)
@@ -193,25 +198,19 @@ class TransferManagerPath(BucketSide):
             LabelError: another engine than the labelled one did it.
         """
         _refuse_another_engine(self._config.engine, self._manager)
-        if not self._calls:
-            return Answer()
-        statuses, retries = zip(*self._calls, strict=True)
-        return Answer(
-            http_status=statuses[0] if len(set(statuses)) == 1 else None,
-            retries=sum(retries),
-        )
+        return Answer(http_status=self._calls.status, retries=self._calls.all_retries)
 
     def failure(self, error: Exception) -> Failure:
         """The service's error code and status, also where boto3 wraps them; or the client's exception."""
+        retries = NULL if self._calls.all_retries is None else self._calls.all_retries
         known = error if isinstance(error, ClientError) else error.__context__
-        if not isinstance(known, ClientError):
-            # The CRT's own errors begin with their name, such as AWS_IO_SOCKET_TIMEOUT.
-            name = getattr(error, "name", type(error).__name__)
-            return Failure(str(name), str(error))
-        status = known.response.get("ResponseMetadata", {}).get("HTTPStatusCode", NULL)
-        code = known.response.get("Error", {}).get("Code", type(known).__name__)
-        retries = sum(count for _, count in self._calls) if self._calls else NULL
-        return replace(failure_of_code(code, str(error)), http_status=status, retries=retries)
+        if isinstance(known, ClientError):
+            return replace(failure_of_client_error(known), message=str(error), retries=retries)
+        error = getattr(error, "last_exception", error)  # the one around it tells nothing of why
+        # The CRT's own errors begin with their name, such as AWS_IO_SOCKET_TIMEOUT.
+        name = getattr(error, "name", type(error).__name__)
+        status = NULL if self._calls.status is None else self._calls.status
+        return Failure(str(name), str(error), http_status=status, retries=retries)
 
     def close(self) -> None:
         """End the thread pool and close the connections; the CRT's end by themselves."""
@@ -225,11 +224,6 @@ class TransferManagerPath(BucketSide):
             self._s3.close()
             self._s3 = None
         super().close()
-
-    def _note_call(self, parsed: dict[str, Any], **_: object) -> None:
-        """Called by botocore after each request of a transfer, in any of its threads."""
-        facts = parsed.get("ResponseMetadata", {})
-        self._calls.append((facts.get("HTTPStatusCode", NULL), facts.get("RetryAttempts", 0)))
 
 
 def _settings_of(client: "S3Client") -> dict[str, str]:

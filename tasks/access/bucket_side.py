@@ -7,7 +7,6 @@ it sees is what arrived.
 import hashlib
 import os
 import secrets
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from configs.errors import UserError
@@ -15,20 +14,11 @@ from configs.targets import AnyBucket
 from tasks.access import bucket_io
 from tasks.access.s3_client import control_client
 from tasks.kernel.errors import LabelError
-from tasks.kernel.samples import NULL, Failure
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _CHUNK_BYTES: Final = 1024**2
-
-
-def failure_of_code(code: str, message: str, status: str | None = None) -> Failure:
-    """What a service's error code means; a bare status, as after HEAD, is named: `404` is `NotFound`."""
-    known = status or code
-    http_status = int(known) if known.isdecimal() else NULL
-    kind = HTTPStatus(http_status).phrase.replace(" ", "") if code.isdecimal() else code
-    return Failure(kind, message, http_status=http_status)
 
 
 class BucketSide:

@@ -15,10 +15,12 @@ from obstore.auth.boto3 import Boto3CredentialProvider
 from obstore.store import S3Store
 
 from configs.access_paths import Obstore, why_unsupported
+from configs.redaction import remember
 from configs.targets import AnyBucket, BucketTarget, DirectoryBucketTarget
 from tasks.access.bucket_side import BucketSide
 from tasks.access.connections import at_once
 from tasks.access.directory_label import zones_of
+from tasks.access.failures import name_of_status
 from tasks.access.hosts import hosts_of, refuse_other_hosts
 from tasks.access.protocol import Answer, Body, CacheStates, Upload
 from tasks.kernel.errors import LabelError, UnsupportedError
@@ -31,7 +33,13 @@ _URL: Final = re.compile(r"Error performing [A-Z]+ (?P<url>https?://\S+)")
 _CODE: Final = re.compile(r"<Code>(?P<code>\w+)</Code>")
 _STATUS: Final = re.compile(r"status: (?P<number>\d{3}),")
 _RETRIES: Final = re.compile(r"\bretries: (?P<number>\d+),")
-"""How object_store tells a failed request, in the text of its errors and nowhere else."""
+_IO_KIND: Final = re.compile(r"\b(?:Os|Custom) \{\s+(?:code: \d+,\s+)?kind: (?P<kind>\w+)")
+_HTTP_KIND: Final = re.compile(r"\b(?:HttpError \{\s+kind|inner): (?P<kind>\w+),")
+"""How object_store tells a failed request, in the text of its errors and nowhere else.
+
+A request without an answer is by its class a `GenericError`, whatever broke: the text tells what the
+operating system said (`ConnectionRefused`), or else what the client was at (`Timeout`).
+"""
 
 _clock = time.perf_counter_ns
 
@@ -74,6 +82,7 @@ class ObstorePath(BucketSide):
         if reason:
             raise UnsupportedError(reason)
         session = boto3.Session()
+        remember(session.get_credentials())
         if session.get_credentials() is None:
             message = (
                 "obstore finds no credentials: set them up, for example with `aws configure` or AWS_PROFILE"
@@ -142,14 +151,25 @@ class ObstorePath(BucketSide):
     def failure(self, error: Exception) -> Failure:
         """The service's error code, status and the client's retries, from the error's text."""
         text = str(error)
-        code = _CODE.search(text)
-        kind = "NoSuchKey" if isinstance(error, FileNotFoundError) else type(error).__name__
+        status = _number(_STATUS, text)
         return Failure(
-            error=code["code"] if code else kind,
-            message=text.partition("\n")[0].partition(": <?xml")[0],
-            http_status=_number(_STATUS, text),
+            error=_kind(error, text, status),
+            message=text.partition("\n")[0].partition(": <")[0],
+            http_status=status,
             retries=_number(_RETRIES, text),
         )
+
+
+def _kind(error: Exception, text: str, http_status: int) -> str:
+    """The service's code; without one, as on a gateway's page, the status's name; or what broke."""
+    if code := _CODE.search(text):
+        return code["code"]
+    if isinstance(error, FileNotFoundError):
+        return "NoSuchKey"
+    if http_status != NULL:
+        return name_of_status(http_status)
+    broke = _IO_KIND.search(text) or _HTTP_KIND.search(text)
+    return broke["kind"] if broke else type(error).__name__
 
 
 def _store(config: Obstore, target: AnyBucket, session: boto3.Session, region: str) -> S3Store:

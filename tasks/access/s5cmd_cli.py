@@ -10,17 +10,17 @@ from typing import ClassVar, Final
 from configs.access_paths import S5cmd
 from configs.targets import AnyBucket
 from tasks.access.boto3_requests import S3_SIGNING_NAMES, SIGNING_SCOPE
-from tasks.access.bucket_side import failure_of_code
+from tasks.access.failures import failure_of_code
 from tasks.access.hosts import refuse_other_hosts
 from tasks.access.program_path import ProgramPath
 from tasks.access.programs import Found, ProgramError
 from tasks.access.protocol import FileTransfer, TreeTransfer
 from tasks.kernel.errors import LabelError
-from tasks.kernel.samples import Failure
+from tasks.kernel.samples import NULL, Failure
 
 _VERSION: Final = re.compile(r"v\d+\.\d+")
 _REQUEST: Final = re.compile(r"^Host: (?P<host>\S+)(?P<headers>(?:\r?\n\S.*)*)", re.MULTILINE)
-_ERROR: Final = re.compile(r'": (?P<code>\w+): .*?(?:status code: (?P<status>\d{3})|$)', re.MULTILINE)
+_ERROR: Final = re.compile(r'": (?P<code>\w*): .*?(?:status code: (?P<status>\d{3})|$)', re.MULTILINE)
 _NOTHING_THERE: Final = "no object found"
 
 
@@ -29,8 +29,8 @@ class S5cmdPath(ProgramPath):
 
     Certificates are verified, by AWS_CA_BUNDLE where it is set; a proxy is taken from the environment.
     Keys of single files are taken literally (`--raw`). A tree download names everything below the prefix by
-    a wildcard, so a prefix that holds `*` or `?` cannot be told from a pattern. Retries are s5cmd's own, ten
-    at most, and are not told.
+    a wildcard, which is why no prefix of ours holds `*` or `?` (`configs/base.py`). Retries are s5cmd's own,
+    ten at most, and are not told.
     """
 
     _usual_name: ClassVar[str] = S5cmd().executable
@@ -87,7 +87,11 @@ class S5cmdPath(ProgramPath):
 
     def _failure_in(self, printed: str) -> Failure | None:
         found = _ERROR.search(printed)
-        return failure_of_code(found["code"], printed, found["status"]) if found else None
+        # An answer that explains nothing has a status and no code.
+        code = (found["code"] or found["status"]) if found else None
+        if found is None or not code:
+            return None
+        return failure_of_code(code, printed, int(found["status"]) if found["status"] else NULL)
 
     def upload(self, transfer: FileTransfer) -> object:
         """`s5cmd cp --raw FILE s3://…`."""

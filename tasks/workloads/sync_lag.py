@@ -28,6 +28,7 @@ from configs.block import BlockSpec
 from configs.targets import MountTarget
 from configs.workloads import SyncLag as SyncLagConfig
 from tasks.access import bucket_io
+from tasks.access.failures import failure_of_client_error
 from tasks.access.protocol import AccessPath, ObjectPath, Upload
 from tasks.access.s3_client import control_client
 from tasks.kernel.loop import LoopCost, measure
@@ -168,11 +169,11 @@ class SyncLag:
         if isinstance(error, NotSeenInTimeError):
             return Failure("NotSeenInTime", str(error))
         if isinstance(error, ClientError):
-            facts = error.response["ResponseMetadata"]
-            code = error.response["Error"].get("Code", "ClientError")
-            failure = Failure(code, str(error), http_status=facts["HTTPStatusCode"])
+            failure = failure_of_client_error(error)
         else:
             failure = self._access.failure(error)
+        if self._direction.retries is not None:  # of all looks, and the error tells those of the last
+            failure = replace(failure, retries=self._direction.retries)
         if self._write_error is not None:
             return replace(failure, message=f"not written: {failure.message}")
         return failure

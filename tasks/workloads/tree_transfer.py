@@ -81,8 +81,8 @@ class TreeUpload:
             _record_size(samples, row, found)
             wanted = {item.key: item.size_bytes for item in self._objects}
             failure = _difference(found, wanted, prefix) or self._wrong_content(prefix)
-        except Exception as error:  # noqa: BLE001 - whatever the client raises: what was written cannot be seen
-            failure = Failure("NotFoundAfterWrite", f"below {prefix}: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever the client raises: nobody can say what arrived
+            failure = Failure("NotVerified", f"below {prefix}: {type(error).__name__}: {error}")
         if failure is not None:
             samples.fail(row, failure)
         remove_written(self._access, [f"{prefix}{name}" for name in found])

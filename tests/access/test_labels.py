@@ -229,7 +229,7 @@ def test_a_store_of_obstore_that_asks_another_host_is_caught(
     [
         (
             {"endpoint_url": "http://127.0.0.1:9"},
-            "'s3bench-lab' does not answer: GenericError: .*127.0.0.1:9",
+            "'s3bench-lab' does not answer: ConnectionRefused: .*127.0.0.1:9",
         ),
         ({"bucket": "no-such-bucket"}, "'no-such-bucket' does not answer: NoSuchBucket"),
     ],

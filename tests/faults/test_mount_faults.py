@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boto3
+import psutil
 import pytest
 
 from configs.access_paths import MountIo
@@ -49,8 +50,10 @@ def mount(lab: LabState, tmp_path: Path) -> Iterator[OwnMount]:
 
 
 @pytest.fixture(autouse=True)
-def no_long_wait_for_a_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "_KILLED_WITHIN_S", 1.0)
+    # Of a block of seconds a twentieth is too little for a busy machine.
+    monkeypatch.setattr(local, "_GIVE_UP_AFTER", 0.7)
 
 
 @pytest.fixture(scope="module")
@@ -110,19 +113,35 @@ def errors_of(samples: SampleColumns) -> dict[str, int]:
     return found
 
 
-def soon(seconds: float, what: Callable[[], None]) -> threading.Timer:
-    timer = threading.Timer(seconds, what)
-    timer.start()
-    return timer
+def once_used(path: Path, what: Callable[[], object]) -> threading.Thread:
+    """Do something soon after a measuring process has first opened a file on a mount."""
+
+    def watch() -> None:
+        while not any(is_open_below(path, child.pid) for child in psutil.Process().children(recursive=True)):
+            time.sleep(0.001)
+        time.sleep(0.3)
+        what()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def is_open_below(path: Path, pid: int) -> bool:
+    for descriptor in Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            if str(descriptor.readlink()).startswith(f"{path}/"):
+                return True
+    return False
 
 
 def test_reads_that_hang_are_timed_out_and_those_before_them_are_kept(
     mount: OwnMount, blob: DatasetObject
 ) -> None:
     began_s = time.monotonic()
-    timer = soon(2.0, mount.stop_answering)
-    outcome = measured(a_spec(mount.path, reads(concurrency=4), blob), timeout_s=4.0)
-    timer.join()
+    watching = once_used(mount.path, mount.stop_answering)
+    outcome = measured(a_spec(mount.path, reads(concurrency=4), blob), timeout_s=5.0)
+    watching.join()
     assert time.monotonic() - began_s < 10
     assert outcome.status == "failed"
     assert "the block did not end within block_timeout_s and was stopped: " in outcome.reason
@@ -141,9 +160,9 @@ def test_reads_that_hang_are_timed_out_and_those_before_them_are_kept(
 def test_writes_before_one_that_hangs_are_not_taken_for_good_ones_since_nobody_looked_them_up(
     mount: OwnMount,
 ) -> None:
-    timer = soon(2.0, mount.stop_answering)
-    outcome = measured(a_spec(mount.path, writes(ENDLESS)), timeout_s=4.0)
-    timer.join()
+    watching = once_used(mount.path, mount.stop_answering)
+    outcome = measured(a_spec(mount.path, writes(ENDLESS)), timeout_s=5.0)
+    watching.join()
     found = errors_of(outcome.samples)
     assert found.pop("TimedOut") == 1
     assert found == {"NotVerified": len(outcome.samples) - 1}
@@ -167,9 +186,9 @@ def test_a_process_that_cannot_be_killed_is_left_behind_with_what_it_had_measure
         own_server(lab, tmp_path / "data") as (server, endpoint_url, blob),
         own_mount(lab, tmp_path, endpoint_url=endpoint_url) as mounted,
     ):
-        timer = soon(3.0, lambda: server.send_signal(signal.SIGSTOP))
+        watching = once_used(mounted.path, lambda: server.send_signal(signal.SIGSTOP))
         outcome = measured(a_spec(mounted.path, reads(), blob), timeout_s=6.0)
-        timer.join()
+        watching.join()
     assert outcome.status == "failed"
     assert "waits in the kernel and cannot be ended: mount its file system again" in outcome.reason
     assert errors_of(outcome.samples) == {"TimedOut": 1}
@@ -202,9 +221,9 @@ def own_server(lab: LabState, folder: Path) -> Iterator[tuple["subprocess.Popen[
 def test_every_read_of_a_mount_whose_server_died_is_an_error_of_its_own(
     mount: OwnMount, blob: DatasetObject
 ) -> None:
-    timer = soon(1.5, mount.die)
+    watching = once_used(mount.path, mount.die)
     outcome = measured(a_spec(mount.path, reads(20_000), blob), timeout_s=30.0)
-    timer.join()
+    watching.join()
     assert (outcome.status, len(outcome.samples)) == ("measured", 20_000)
     found = errors_of(outcome.samples)
     # What was being read at that moment may have ended in another way.
@@ -231,14 +250,12 @@ def test_every_write_to_a_mount_that_turned_read_only_is_an_error(mount: OwnMoun
     command = ["/bin/mount", "-i", "-o", "remount,ro", str(mount.path)]
 
     def turn() -> None:
-        while not (mount.path / f"{RUN}c/w/000/000/000020.bin").exists():
-            time.sleep(0.003)
         while subprocess.run(command, check=False, capture_output=True).returncode != 0:
             time.sleep(0.003)
 
-    timer = soon(0, turn)
+    watching = once_used(mount.path, turn)
     outcome = measured(a_spec(mount.path, writes(2000)), timeout_s=30.0)
-    timer.join()
+    watching.join()
     assert (outcome.status, len(outcome.samples)) == ("measured", 2000)
     found = errors_of(outcome.samples)
     assert found.keys() == {"EROFS"}
@@ -269,7 +286,7 @@ def test_looking_for_data_on_a_mount_that_hangs_ends_in_time(
 ) -> None:
     monkeypatch.setattr(visibility, "_ANSWERS_WITHIN_S", 0.5)
     mount.stop_answering()
-    manifest = Manifest(dataset="d", prefix="p/", fingerprint="", seed=1, objects=(blob,))
+    manifest = Manifest(dataset="d", prefix="s3bench/faults/", fingerprint="", seed=1, objects=(blob,))
     target = MountTarget(shows="b", path=mount.path)
     answer = wait_until_visible(target, manifest, 60, pytest.fail)
     assert answer == f"the mount at {mount.path} does not answer: no answer within 0.5 s: mount it again"

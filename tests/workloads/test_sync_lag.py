@@ -328,3 +328,18 @@ def test_an_unexpected_error_of_a_look_is_the_samples_error(
     with pytest.raises(IsADirectoryError):
         by_open.look(f"{PREFIX}wrong/000000.bin", 1)
     folder.rmdir()
+
+
+def test_the_retries_of_all_looks_are_counted_where_the_last_one_fails(
+    access: MountIoPath, client: "S3Client", shown: BucketTarget
+) -> None:
+    direction = SeenByGet(access, client, shown.bucket)
+    operation = SyncLag(access, direction, f"{PREFIX}busy/", b"y", a_workload("get"))
+    samples = SampleColumns()
+    samples.grow(1, "sync_lag")
+    direction.retries = 5
+    answer = {"Error": {"Code": "SlowDown"}, "ResponseMetadata": {"HTTPStatusCode": 503, "RetryAttempts": 1}}
+    error = ClientError(answer, "GetObject")  # type: ignore[arg-type]
+    samples.fail(0, operation.explain(samples, 0, "k", error))
+    assert samples.failures[0].error == "SlowDown"
+    assert (samples.integers["http_status"][0], samples.integers["retries"][0]) == (503, 5)

@@ -227,7 +227,7 @@ def test_a_verification_that_gets_no_answer_is_one_error_sample_and_the_block_go
 
     access.spoil = spoil
     samples = upload()
-    assert errors_of(samples) == [f"NotFoundAfterWrite: below {WRITE_PREFIX}000000/: reset"]
+    assert errors_of(samples) == [f"NotVerified: below {WRITE_PREFIX}000000/: ConnectionError: reset"]
     assert [OPERATIONS[kind] for kind in samples.operation][2:] == ["upload_tree"] * 2
 
 
