@@ -1,11 +1,11 @@
 """What a prepared dataset consists of, stored beside its objects and handed to the measuring process."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, model_validator
 
-from configs.base import Model
+from configs.base import Model, is_path_below
 
 
 class DatasetObject(Model):
@@ -48,6 +48,15 @@ class Manifest(Model):
     """None for copies of what somebody else has made."""
     objects: tuple[DatasetObject, ...]
     left_out: tuple[LeftOut, ...] = ()
+
+    @model_validator(mode="after")
+    def _lies_below_its_prefix(self) -> Self:
+        """Others may have written it where it is stored: its keys are read, deleted, and become paths."""
+        for item in self.objects:
+            if not item.key.startswith(self.prefix) or not is_path_below(item.key.removeprefix(self.prefix)):
+                message = f"{item.key!r} does not lie below {self.prefix}"
+                raise ValueError(message)
+        return self
 
     @property
     def is_copied(self) -> bool:

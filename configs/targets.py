@@ -3,18 +3,40 @@
 import re
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from configs.base import Identifier, Model
+from configs.base import Identifier, Line, LocalPath, Model, is_path_below, is_prefix
 
 BUCKET_NAME_PATTERN = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 ZONE_ID_PATTERN = r"[a-z0-9]+(-[a-z0-9]+)+"
 """Such as apne1-az4, or usw2-lax1-az1 for a Local Zone."""
 DIRECTORY_BUCKET_PATTERN = rf"^[a-z0-9][a-z0-9-]*--(?P<zone_id>{ZONE_ID_PATTERN})--x-s3$"
 
-Region = Annotated[str, Field(pattern=r"^[a-z]{2,}(-[a-z]+)+-\d+$")]
+Region = Annotated[str, Field(max_length=32, pattern=r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$")]
 """An AWS region, such as ap-northeast-1."""
+
+
+_ENDPOINT_PATTERN = r"https?://([A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?"
+
+
+def _is_endpoint(url: str) -> str:
+    try:
+        is_one = re.fullmatch(_ENDPOINT_PATTERN, url) is not None and urlsplit(url).port != 0
+    except ValueError:  # a port or an address in brackets that is none
+        is_one = False
+    if not is_one:
+        message = "it is no endpoint: give http:// or https:// with a host and, where it is another, its port"
+        raise ValueError(message)
+    return url
+
+
+Endpoint = Annotated[
+    str,
+    AfterValidator(_is_endpoint),
+]
+"""Where a service is, with nothing behind the host and its port, and no password before it."""
 
 
 class _Bucket(Model):
@@ -27,11 +49,10 @@ class _Bucket(Model):
     @field_validator("prefix")
     @classmethod
     def _stays_below_itself(cls, prefix: str) -> str:
-        parts = prefix.split("/")
-        if not prefix or any(part in {"", ".", ".."} for part in parts):
+        if not is_prefix(prefix):
             message = (
-                f"{prefix!r} is no prefix of ours: "
-                "give names joined by single slashes, such as 'team/s3bench'"
+                f"{prefix[:80]!r} is no prefix of ours: give names joined by single slashes, such as "
+                "'team/s3bench', of letters, digits and !_.()=+@,:- alone"
             )
             raise ValueError(message)
         return prefix
@@ -41,7 +62,7 @@ class BucketTarget(_Bucket):
     """A general-purpose bucket, through its region's ordinary endpoint."""
 
     kind: Literal["bucket"] = "bucket"
-    endpoint_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
+    endpoint_url: Endpoint | None = None
     """None: Amazon's own endpoint for the region."""
 
     @field_validator("bucket")
@@ -71,7 +92,7 @@ class DirectoryBucketTarget(_Bucket):
     def _is_directory_bucket(cls, bucket: str) -> str:
         if re.fullmatch(DIRECTORY_BUCKET_PATTERN, bucket) is None:
             message = (
-                f"{bucket} is no directory bucket: their names end in --<zone id>--x-s3, "
+                f"{bucket!r} is no directory bucket: their names end in --<zone id>--x-s3, "
                 "such as logs--apne1-az4--x-s3"
             )
             raise ValueError(message)
@@ -114,7 +135,7 @@ class MountTarget(Model):
     kind: Literal["mount"] = "mount"
     shows: Identifier
     """The name of the bucket target whose objects appear here."""
-    path: Path | None = None
+    path: LocalPath | None = None
     """Where it is mounted; the local lab fills it in, and takes none from a suite."""
     root_prefix: Annotated[str, Field(pattern=r"^([^/]+/)*$")] = ""
     """The key prefix, with its trailing slash, that the mount's root stands for.
@@ -122,7 +143,7 @@ class MountTarget(Model):
     On S3 Files it is the file system's prefix and the access point's folder, joined. The prefix of the bucket
     that it shows must lie below it; the local lab mounts whole buckets.
     """
-    fstype: str | None = None
+    fstype: Line | None = None
     """The file system type that the mount table must show at `path`; none accepts any mount."""
     shows_bucket: Annotated[bool, Field(exclude_if=bool)] = True
     """False: a file system of its own, such as EFS. `shows` then names the bucket that has the datasets, from
@@ -140,10 +161,11 @@ class MountTarget(Model):
             ValueError: if it does not appear there, or the mount has no path.
         """
         below = key.removeprefix(self.root_prefix)
-        if self.path is None or not key.startswith(self.root_prefix) or ".." in below.split("/"):
-            message = (
-                f"{key} does not lie on a mount at {self.path} that shows {self.root_prefix or 'the bucket'}"
-            )
+        # A path that begins with a slash replaces all that it is joined to.
+        is_below = key.startswith(self.root_prefix) and is_path_below(below.removesuffix("/"))
+        if self.path is None or not is_below:
+            shown = self.root_prefix or "the bucket"
+            message = f"{key!r} does not lie on a mount at {self.path} that shows {shown}"
             raise ValueError(message)
         return self.path / below
 

@@ -4,6 +4,7 @@ Every function raises UserError, naming the bucket and the endpoint, where a req
 client's own bounded retries are the only ones.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -23,10 +24,17 @@ from configs.errors import UserError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_s3.type_defs import ObjectIdentifierTypeDef, ObjectTypeDef
+    from mypy_boto3_s3.type_defs import (
+        DeleteObjectRequestTypeDef,
+        ObjectIdentifierTypeDef,
+        ObjectTypeDef,
+    )
 
 _DELETE_BATCH: Final = 1000
 """The most keys that one DeleteObjects request may name (Amazon S3 API reference)."""
+
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that a key may have and XML 1.0 may not, in which DeleteObjects names keys."""
 
 _NOT_KNOWN: Final = (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED)
 """How servers other than Amazon's answer to requests that they do not know."""
@@ -72,10 +80,11 @@ def explained(action: str, endpoint_url: str = "") -> Iterator[None]:
 
 
 def objects_below(client: "S3Client", bucket: str, prefix: str) -> "Iterator[ObjectTypeDef]":
-    """List every object whose key starts with `prefix`, page by page."""
+    """List every object whose key starts with `prefix`, page by page, and no other that a server lists."""
     with explained(f"list s3://{bucket}/{prefix}", client.meta.endpoint_url):
         for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-            yield from page.get("Contents", [])
+            # What is listed is deleted, and not every server heeds what it is asked for.
+            yield from (entry for entry in page.get("Contents", []) if entry["Key"].startswith(prefix))
 
 
 def sizes_below(client: "S3Client", bucket: str, prefix: str) -> dict[str, int]:
@@ -87,7 +96,8 @@ def folders_below(client: "S3Client", bucket: str, prefix: str) -> list[str]:
     """The prefixes, up to their next slash, of all keys that start with `prefix`."""
     with explained(f"list s3://{bucket}/{prefix}", client.meta.endpoint_url):
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
-        return [folder["Prefix"] for page in pages for folder in page.get("CommonPrefixes", [])]
+        found = [folder["Prefix"] for page in pages for folder in page.get("CommonPrefixes", [])]
+    return [folder for folder in found if folder.startswith(prefix)]
 
 
 def get_if_there(client: "S3Client", bucket: str, key: str) -> bytes | None:
@@ -170,8 +180,16 @@ def _unless_not_known() -> Iterator[None]:
 
 
 def _delete(client: "S3Client", bucket: str, objects: "Sequence[ObjectIdentifierTypeDef]") -> None:
-    for start in range(0, len(objects), _DELETE_BATCH):
-        batch = objects[start : start + _DELETE_BATCH]
+    together = [one for one in objects if _NOT_IN_XML.search(one["Key"]) is None]
+    for one in objects:
+        if _NOT_IN_XML.search(one["Key"]):
+            named: DeleteObjectRequestTypeDef = {"Bucket": bucket, "Key": one["Key"]}
+            if "VersionId" in one:
+                named["VersionId"] = one["VersionId"]
+            with explained(f"delete s3://{bucket}/{one['Key']!r}", client.meta.endpoint_url):
+                client.delete_object(**named)
+    for start in range(0, len(together), _DELETE_BATCH):
+        batch = together[start : start + _DELETE_BATCH]
         with explained(f"delete s3://{bucket}/{batch[0]['Key']}", client.meta.endpoint_url):
             answer = client.delete_objects(Bucket=bucket, Delete={"Objects": batch, "Quiet": True})
         for failure in answer.get("Errors", [])[:1]:

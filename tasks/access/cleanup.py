@@ -80,7 +80,7 @@ def remove_run_from_mount(target: MountTarget, prefix: str) -> None:
     with BoundedFiles(_ANSWERS_WITHIN_S) as files:
         files.look(target.path)
     with BoundedFiles(_REMOVED_WITHIN_S) as files:
-        files.remove_tree(target.path_of(prefix))
+        files.remove_tree(target.path_of(prefix), target.path)
 
 
 def _refuse_other_prefixes(prefix: str) -> None:

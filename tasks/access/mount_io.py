@@ -148,8 +148,15 @@ class MountIoPath:
         return Failure(type(error).__name__, str(error))
 
     def ready_for_writes(self, prefix: str) -> None:
-        """Make the folder, remembering which parts of it are ours to remove."""
+        """Make the folder, remembering which parts of it are ours to remove.
+
+        Raises:
+            LabelError: a link on the way leads elsewhere: another file system would be measured, and changed.
+        """
         folder = self._path(prefix.rstrip("/"))
+        if folder.resolve() != self._root.resolve() / folder.relative_to(self._root):
+            message = f"a link leads from {folder} to {folder.resolve()}: remove it, or give another prefix"
+            raise LabelError(message)
         missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         self._folders += missing

@@ -6,6 +6,7 @@ log file examples"). A log is `{"Records": [ … ]}`, gzipped once; digests lie 
 """
 
 import gzip
+import io
 import json
 import re
 import zlib
@@ -27,6 +28,10 @@ _FILE_NAME: Final = re.compile(
 """Logs of the first years have no `_` before their random part, and another length of it."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+
+MOST_UNZIPPED_BYTES: Final = 2**30
+"""CloudTrail closes a log at 50 MB of gzip, which is some 600 MB of JSON; a few kB of gzip can be many GB."""
+_PIECE_BYTES: Final = 2**20
 
 NO_LOG_NAME: Final = "not named and placed like a CloudTrail log"
 
@@ -54,12 +59,13 @@ def records_in(payload: bytes) -> int:
     own logs need; the bytes are never changed here.
 
     Raises:
-        LeftOutError: the bytes are no whole gzip stream, no JSON, or JSON without a list of `Records`.
+        LeftOutError: the bytes are no whole gzip stream, no JSON, or JSON without a list of `Records`, or
+            they unzip to more than CloudTrail ever writes.
     """
     if not payload.startswith(_GZIP_MAGIC):
         raise LeftOutError("not gzip")
     try:
-        text = gzip.decompress(payload)
+        text = _unzipped(payload)
     except (EOFError, OSError, zlib.error):
         # EOFError: cut off. BadGzipFile (an OSError): wrong checksum or length. zlib.error: damaged body.
         raise LeftOutError("damaged or cut-off gzip") from None
@@ -73,3 +79,15 @@ def records_in(payload: bytes) -> int:
     if not isinstance(records, list):
         raise LeftOutError("JSON without a list of Records")
     return len(records)
+
+
+def _unzipped(payload: bytes) -> bytes:
+    """What `gzip.decompress` gives, but never more than is held without harm."""
+    pieces, size_bytes = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(payload)) as stream:
+        while piece := stream.read(_PIECE_BYTES):
+            size_bytes += len(piece)
+            if size_bytes > MOST_UNZIPPED_BYTES:
+                raise LeftOutError("unzips to more than any CloudTrail log")
+            pieces.append(piece)
+    return b"".join(pieces)

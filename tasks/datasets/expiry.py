@@ -176,8 +176,6 @@ def _manifest_of(client: "S3Client", dataset: FoundDataset) -> tuple[Manifest | 
         return None, "its manifest is gone, damaged, or not of this version"
     if (manifest.dataset, manifest.prefix) != (dataset.name, dataset.prefix):
         return None, f"its manifest is that of {manifest.prefix}"
-    if not all(item.key.startswith(dataset.prefix) for item in manifest.objects):
-        return None, "its manifest names keys that do not lie below its prefix"
     return manifest, ""
 
 

@@ -112,6 +112,9 @@ class FolderSource:
 
     def read(self, entry: SourceEntry) -> bytes:
         """Read one file whole; raises LeftOutError where that one file cannot be read."""
+        # A link that leads out may have taken its place since the listing.
+        if problem := self._entry(os.path.join(self.folder, entry.key)).problem:  # noqa: PTH118  as in entries
+            raise LeftOutError(problem)
         try:
             return (self.folder / entry.key).read_bytes()
         except FileNotFoundError:

@@ -76,9 +76,14 @@ class BoundedFiles:
         """Remove a file."""
         self._ask("unlink", [path])
 
-    def remove_tree(self, folder: Path) -> None:
-        """Remove a folder with all that is in it, if it is there; no symbolic link is followed."""
-        self._ask("remove_tree", [folder])
+    def remove_tree(self, folder: Path, root: Path) -> None:
+        """Remove a folder with all that is in it, if it is there; no symbolic link is followed.
+
+        Args:
+            folder: what to remove.
+            root: what it lies below; a link between the two that leads elsewhere is refused.
+        """
+        self._ask("remove_tree", [folder, root])
 
     def _ask(self, what: str, paths: Iterable[Path], payload: bytes = b"") -> list[int | None]:
         names = [os.fspath(path) for path in paths]
@@ -208,7 +213,10 @@ def _unlink(paths: list[str], _payload: bytes) -> list[int | None]:
 
 
 def _remove_tree(paths: list[str], _payload: bytes) -> list[int | None]:
-    if Path(paths[0]).is_dir():
+    folder, root = map(Path, paths)
+    if folder.parent.resolve() != root.resolve() / folder.parent.relative_to(root):
+        raise OSError(errno.ELOOP, f"a link leads out of {root}", paths[0])
+    if folder.is_dir():
         shutil.rmtree(paths[0])
     return []
 

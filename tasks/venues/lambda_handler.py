@@ -9,7 +9,6 @@ import hashlib
 import itertools
 import os
 import platform
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from configs.block import BlockSpec
 from configs.errors import UserError
 from configs.targets import MountTarget
 from configs.workloads import BEGIN_WITHIN
+from tasks.kernel.bounded_files import BoundedFiles
 from tasks.kernel.environment import machine
 from tasks.kernel.folders import size_bytes_of
 from tasks.kernel.samples import SampleColumns
@@ -45,6 +45,7 @@ ARCHITECTURES: Final = {"aarch64": "arm64", "x86_64": "x86_64"}
 
 _RESERVE_S: Final = 2.0
 """Of the time of an invocation at least so much is kept for its end: cleaning up, and its answer."""
+_REMOVED_WITHIN_S: Final = 60.0
 _SETTLES_US: Final = 3_000_000
 """So long before the common start a client connects and warms up: connections that are idle for five seconds
 are dropped."""
@@ -117,7 +118,8 @@ def _remove_writes(spec: BlockSpec) -> None:
     """From a file system that shows no bucket: nobody else reaches what was written there."""
     target = spec.cell.target
     if isinstance(target, MountTarget) and not target.shows_bucket and target.path and spec.write_prefix:
-        shutil.rmtree(target.path_of(spec.write_prefix), ignore_errors=True)
+        with contextlib.suppress(OSError), BoundedFiles(_REMOVED_WITHIN_S) as files:
+            files.remove_tree(target.path_of(spec.write_prefix), target.path)
 
 
 def _too_far_ahead(start_at_us: int | None) -> str:

@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 
 from configs.errors import UserError
 from configs.targets import MountTarget
-from tasks.access.cleanup import remove_run, remove_run_from_mount
+from tasks.access.cleanup import left_over_runs, remove_run, remove_run_from_mount
 from tasks.lab.state import LabState
 
 if TYPE_CHECKING:
@@ -170,6 +170,40 @@ def test_a_run_is_removed_from_its_mount_before_it_is_written_back(lab: LabState
     assert not folder.exists()
     assert neighbour.exists()
     neighbour.unlink()
+
+
+def test_a_server_that_lists_more_than_it_was_asked_for_has_nothing_of_it_deleted(
+    stubbed: "tuple[S3Client, Stubber]",
+) -> None:
+    client, stub = stubbed
+    keys = [f"{RUN}a", *OTHERS]
+    stub.add_response("list_objects_v2", {"Contents": [{"Key": key, "Size": 1} for key in keys]})
+    named = {"Objects": [{"Key": f"{RUN}a"}], "Quiet": True}
+    stub.add_response("delete_objects", {}, {"Bucket": "bucket", "Delete": named})
+    stub.add_response("list_multipart_uploads", {})
+    stub.add_response("get_bucket_versioning", {})
+    assert remove_run(client, "bucket", RUN, print) == 1
+    stub.assert_no_pending_responses()
+
+
+def test_runs_of_another_prefix_are_not_taken_for_left_overs(stubbed: "tuple[S3Client, Stubber]") -> None:
+    client, stub = stubbed
+    listed = [RUN, f"team/{RUN}", "s3bench/runs/README/"]
+    stub.add_response("list_objects_v2", {"CommonPrefixes": [{"Prefix": prefix} for prefix in listed]})
+    assert left_over_runs(client, "bucket", "s3bench") == [RUN]
+
+
+def test_a_key_that_xml_cannot_hold_is_deleted_by_itself(stubbed: "tuple[S3Client, Stubber]") -> None:
+    client, stub = stubbed
+    odd, plain = f"{RUN}a\x01b", f"{RUN}c\n&é"
+    stub.add_response("list_objects_v2", {"Contents": [{"Key": key, "Size": 1} for key in (odd, plain)]})
+    stub.add_response("delete_object", {}, {"Bucket": "bucket", "Key": odd})
+    named = {"Objects": [{"Key": plain}], "Quiet": True}
+    stub.add_response("delete_objects", {}, {"Bucket": "bucket", "Delete": named})
+    stub.add_response("list_multipart_uploads", {})
+    stub.add_response("get_bucket_versioning", {})
+    assert remove_run(client, "bucket", RUN, print) == 2
+    stub.assert_no_pending_responses()
 
 
 def test_a_plain_folder_is_not_cleaned_up_as_a_mount(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from configs.workloads import BlobWrite
 from tasks.access import mount_io
 from tasks.access.mount_io import Mounted, MountIoPath
 from tasks.access.protocol import Upload
+from tasks.kernel.errors import LabelError
 from tasks.lab.state import LabState
 from tasks.venues.block import run_block
 
@@ -108,3 +109,14 @@ def test_a_block_of_writes_tells_who_has_the_data_by_what_is_mounted(
     outcome = run_block(spec)
     assert (outcome.status, outcome.reason) == ("measured", "")
     assert outcome.cache_state == f"a new file each time; {who_has_the_data}"
+
+
+def test_a_link_that_leads_out_of_the_mount_is_written_to_by_nobody(
+    mountpoint: MountIoPath, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (tmp_path / "s3bench").mkdir()
+    (tmp_path / "s3bench" / "runs").symlink_to(outside)
+    with pytest.raises(LabelError, match=r"a link leads from .*: remove it, or give another prefix"):
+        mountpoint.ready_for_writes("s3bench/runs/20260101T020000Z-00000000/c/w/000/")
+    assert list(outside.iterdir()) == []

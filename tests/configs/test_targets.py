@@ -1,11 +1,13 @@
 """Each kind of bucket takes its own names only, and an access path only the targets that it serves."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from configs.errors import UserError
 from configs.loading import parse_suite
-from configs.targets import AcceleratedBucketTarget, BucketTarget, DirectoryBucketTarget
+from configs.targets import AcceleratedBucketTarget, BucketTarget, DirectoryBucketTarget, MountTarget
 
 SUITE = """
 version: 1
@@ -141,3 +143,16 @@ def test_the_root_of_a_mount_must_hold_the_prefix_of_its_bucket(root_prefix: str
         UserError, match=r"^s\.yaml:9: targets\.m\.root_prefix: a mount .* does not show team/s3bench/"
     ):
         parse_suite(text, "s.yaml")
+
+
+@pytest.mark.parametrize("root_prefix", ["", "team/"])
+@pytest.mark.parametrize(
+    "below", ["/etc/x", "a/../../etc/x", "..", "a//b", "./a", "a/.", "a/b//", "a\0b", ""]
+)
+def test_a_key_that_would_leave_a_mount_or_be_another_ones_file_has_no_path(
+    root_prefix: str, below: str
+) -> None:
+    mount = MountTarget(shows="b", path=Path("/mnt/logs"), root_prefix=root_prefix)
+    assert mount.path_of(f"{root_prefix}a/..b/c/") == Path("/mnt/logs/a/..b/c")
+    with pytest.raises(ValueError, match="does not lie on a mount"):
+        mount.path_of(f"{root_prefix}{below}")

@@ -1,6 +1,7 @@
 import gzip
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,6 +181,30 @@ def test_archived_objects_and_keys_of_folders_are_left_out(log_key: Callable[[in
         ]
         with pytest.raises(LeftOutError, match="archived"):
             plan.items[1].make()
+
+
+def test_what_is_gone_or_another_since_the_listing_is_counted_and_prepared_anew(
+    folder: Path,
+    s3_client: "S3Client",
+    bucket: str,
+    log_key: Callable[[int], str],
+    log_bytes: Callable[[int], bytes],
+) -> None:
+    upload(s3_client, bucket, "trail/", folder)
+    source = CloudTrailCopied(source=f"s3://{bucket}/trail")
+    prepare = partial(prepare_dataset, s3_client, bucket, "team/bench", "logs", source)
+
+    def after_listing(**_: object) -> None:
+        s3_client.meta.events.unregister("after-call.s3.ListObjectsV2", after_listing)
+        s3_client.delete_object(Bucket=bucket, Key=f"trail/{log_key(1)}")
+        s3_client.put_object(Bucket=bucket, Key=f"trail/{log_key(2)}", Body=log_bytes(40))
+
+    s3_client.meta.events.register("after-call.s3.ListObjectsV2", after_listing)
+    first = prepare(source_client=s3_client)
+    assert left_out(first) == {"gone since the listing": 1}
+    assert first.records == 43
+    again = prepare(source_client=s3_client)
+    assert (again.records, again.left_out) == (43, ())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

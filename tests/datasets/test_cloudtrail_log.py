@@ -1,18 +1,27 @@
 import gzip
 import json
 import string
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.datasets import cloudtrail_log
 from tasks.datasets.cloudtrail_log import layout_of, records_in
 from tasks.datasets.plan import LeftOutError
 
 DAY = "us-east-1/2026/05/01"
 NAME = "123456789012_CloudTrail_us-east-1_20260501T0005Z_AbCdEfGh01234567.json.gz"
 KEY = f"AWSLogs/123456789012/CloudTrail/{DAY}/{NAME}"
-GOOD = gzip.compress(b'{"Records": [{}, {}]}')
+
+
+def zipped(content: bytes) -> bytes:
+    """The same bytes whenever it is done: they are parameters, which all workers must find alike."""
+    return gzip.compress(content, mtime=0)
+
+
+GOOD = zipped(b'{"Records": [{}, {}]}')
 
 prefixes = st.lists(st.text(min_size=1).filter(lambda part: "/" not in part)).map(
     lambda parts: "".join(f"{part}/" for part in parts)
@@ -80,7 +89,7 @@ def test_a_key_that_only_looks_like_a_log_is_left_out(key: str) -> None:
 
 def test_records_are_counted() -> None:
     assert records_in(GOOD) == 2
-    assert records_in(gzip.compress(b'{"Records": []}')) == 0
+    assert records_in(zipped(b'{"Records": []}')) == 0
 
 
 def test_padding_of_zeros_after_the_log_is_no_damage() -> None:
@@ -97,20 +106,31 @@ def test_padding_of_zeros_after_the_log_is_no_damage() -> None:
         (GOOD[:-8] + b"\x00\x00\x00\x00" + GOOD[-4:], "damaged"),
         (GOOD[:10] + b"\xff" * 20, "damaged"),
         (GOOD + b"trailing", "damaged"),
-        (gzip.compress(GOOD), "gzipped twice"),
+        (zipped(GOOD), "gzipped twice"),
         (GOOD + GOOD, "bad JSON"),
-        (gzip.compress(b'{"Records": ['), "bad JSON"),
-        (gzip.compress(b'{"Records": ["\xff"]}'), "bad JSON"),
-        (gzip.compress(b""), "bad JSON"),
-        (gzip.compress(b"[" * 200_000), "bad JSON"),
-        (gzip.compress(b'{"digestPublicKeyFingerprint": "0"}'), "without a list of Records"),
-        (gzip.compress(b'{"Records": 5}'), "without a list of Records"),
-        (gzip.compress(b"[]"), "without a list of Records"),
+        (zipped(b'{"Records": ['), "bad JSON"),
+        (zipped(b'{"Records": ["\xff"]}'), "bad JSON"),
+        (zipped(b""), "bad JSON"),
+        (zipped(b"[" * 200_000), "bad JSON"),
+        (zipped(b'{"digestPublicKeyFingerprint": "0"}'), "without a list of Records"),
+        (zipped(b'{"Records": 5}'), "without a list of Records"),
+        (zipped(b"[]"), "without a list of Records"),
     ],
 )
 def test_damaged_content_is_left_out_with_its_reason(payload: bytes, reason: str) -> None:
     with pytest.raises(LeftOutError, match=reason):
         records_in(payload)
+
+
+def test_what_unzips_without_end_is_left_out_before_memory_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloudtrail_log, "MOST_UNZIPPED_BYTES", 2**22)
+    bomb = zipped(bytes(2**20)) * 1_000
+    tracemalloc.start()
+    with pytest.raises(LeftOutError, match="unzips to more than any CloudTrail log"):
+        records_in(bomb)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 2**25
 
 
 @given(st.data())

@@ -169,15 +169,16 @@ def test_copies_are_listed_and_never_removed(area: Area, keys_below: Keys) -> No
 def test_what_is_not_plainly_ours_is_left_and_told(area: Area, keys_below: Keys) -> None:
     manifest = area.prepare("old")
     key = f"{AREA}old.manifest.json"
-    outside = manifest.objects[0].model_copy(update={"key": "team/bench/runs/somebodys"})
+    outside, upwards = (
+        manifest.objects[0].model_copy(update={"key": key})
+        for key in ("team/bench/runs/somebodys", f"{AREA}old/../../runs/somebodys")
+    )
     for content, told in (
         ("{}", "gone, damaged, or not of this version"),
         (manifest.model_copy(update={"dataset": "new"}).model_dump_json(), "its manifest is that of"),
         (manifest.model_copy(update={"prefix": AREA}).model_dump_json(), f"its manifest is that of {AREA}"),
-        (
-            manifest.model_copy(update={"objects": (outside,)}).model_dump_json(),
-            "do not lie below its prefix",
-        ),
+        (manifest.model_copy(update={"objects": (outside,)}).model_dump_json(), "damaged"),
+        (manifest.model_copy(update={"objects": (upwards,)}).model_dump_json(), "damaged"),
     ):
         area.put(key, content)
         before = keys_below("")

@@ -9,7 +9,9 @@ from botocore.config import Config
 from configs.datasets import CloudTrailCopied
 from configs.errors import UserError
 from configs.manifest import Manifest
+from tasks.datasets.plan import LeftOutError
 from tasks.datasets.prepare import prepare_dataset
+from tasks.datasets.sources import open_source
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -86,3 +88,19 @@ def test_a_source_with_wrong_or_without_credentials_is_a_plain_error(
             s3_client, bucket, "p", "logs", config,
             source_client=lambda: boto3.Session(profile_name="nobody").client("s3"),
         )  # fmt: skip
+
+
+def test_a_link_that_takes_the_place_of_a_listed_log_is_not_followed_out_of_the_folder(
+    tmp_path: Path, folder: Path, s3_client: "S3Client"
+) -> None:
+    (tmp_path / "secret").write_bytes(b"outside")
+    source = open_source(str(folder), lambda: s3_client)
+    entry, *_ = source.entries()
+    assert source.read(entry)
+    (folder / entry.key).unlink()
+    (folder / entry.key).symlink_to(tmp_path / "secret")
+    with pytest.raises(LeftOutError, match="link that leads out of the folder"):
+        source.read(entry)
+    (folder / entry.key).unlink()
+    with pytest.raises(LeftOutError, match="gone"):
+        source.read(entry)

@@ -20,7 +20,7 @@ RUN = "s3bench/runs/20260101T020000Z-00000000/"
 
 def a_manifest(*keys: str, size_bytes: int = 3) -> Manifest:
     objects = tuple(DatasetObject(key=key, size_bytes=size_bytes, sha256="0" * 64) for key in keys)
-    return Manifest(dataset="d", prefix="s3bench/datasets/d/", fingerprint="", seed=1, objects=objects)
+    return Manifest(dataset="d", prefix="", fingerprint="", seed=1, objects=objects)
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ def test_a_file_is_written_with_its_folder_seen_and_removed(tmp_path: Path) -> N
         files.unlink(other)
         files.look(tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == ["a folder"]
-        files.remove_tree(one.parent)
-        files.remove_tree(one.parent)
+        files.remove_tree(one.parent, tmp_path)
+        files.remove_tree(one.parent, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -58,10 +58,26 @@ def test_a_link_is_not_followed_out_of_a_folder_that_is_removed(tmp_path: Path) 
     (tmp_path / "inside" / "link").symlink_to(outside)
     (tmp_path / "alias").symlink_to(outside)
     with BoundedFiles(10) as files:
-        files.remove_tree(tmp_path / "inside")
+        files.remove_tree(tmp_path / "inside", tmp_path)
         with pytest.raises(OSError, match="symbolic link"):
-            files.remove_tree(tmp_path / "alias")
+            files.remove_tree(tmp_path / "alias", tmp_path)
     assert (outside / "kept").read_bytes() == b"abc"
+
+
+def test_a_link_on_the_way_to_a_folder_that_is_removed_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside" / "run").mkdir(parents=True)
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "runs").symlink_to(tmp_path / "outside")
+    (tmp_path / "link to root").symlink_to(tmp_path / "root")
+    with BoundedFiles(10) as files, pytest.raises(OSError, match="a link leads out of"):
+        files.remove_tree(tmp_path / "root" / "runs" / "run", tmp_path / "root")
+    assert (tmp_path / "outside" / "run").is_dir()
+    (tmp_path / "root" / "a" / "b").mkdir(parents=True)
+    with BoundedFiles(10) as files:
+        files.remove_tree(tmp_path / "link to root" / "a" / "b", tmp_path / "link to root")
+    assert list((tmp_path / "root" / "a").iterdir()) == [], (
+        "how the root itself is reached is the user's choice"
+    )
 
 
 def test_a_call_that_does_not_end_is_a_time_out_and_the_next_one_is_answered(tmp_path: Path) -> None:

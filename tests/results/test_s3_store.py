@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
+from botocore.stub import Stubber
 
 from configs.errors import UserError
 from tasks.results.store import Store, open_store
@@ -50,6 +51,13 @@ def test_a_file_is_kept_below_the_prefix_and_listed_by_its_name(
     assert store.names("v1") == [NAME]
     assert store.names("v1/run") == []
     assert s3_client.head_object(Bucket=bucket, Key=f"team/results/{NAME}")["ContentLength"] == 7
+
+
+def test_what_a_server_lists_beside_the_prefix_is_no_result(store: Store) -> None:
+    listed = [f"team/results/{NAME}", "team/v1/runs/b.parquet", "v1/runs/dt=2026-01-01/c.parquet"]
+    with Stubber(store._client) as stub:  # type: ignore[attr-defined]
+        stub.add_response("list_objects_v2", {"Contents": [{"Key": key, "Size": 1} for key in listed]})
+        assert store.names("v1/runs") == [NAME]
 
 
 @pytest.mark.parametrize(

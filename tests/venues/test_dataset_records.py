@@ -28,7 +28,8 @@ OBJECT = DatasetObject(key="k", size_bytes=64, sha256="0" * 64)
 
 
 def manifest_at(prefix: str) -> Manifest:
-    return Manifest(dataset="blobs", prefix=prefix, fingerprint="", seed=1, objects=(OBJECT,))
+    one = OBJECT.model_copy(update={"key": f"{prefix}k"})
+    return Manifest(dataset="blobs", prefix=prefix, fingerprint="", seed=1, objects=(one,))
 
 
 def test_a_dataset_is_named_once_with_the_prefixes_that_it_was_read_from() -> None:

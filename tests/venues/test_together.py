@@ -186,7 +186,9 @@ workloads: {w: {kind: blob_read, dataset: d, read_mode: unique, iterations: 5, w
 
 
 def test_no_two_blocks_and_no_two_clients_of_a_cell_read_the_same_unique_object() -> None:
-    objects = tuple(DatasetObject(key=f"{number:02d}", size_bytes=8, sha256="0" * 64) for number in range(16))
+    objects = tuple(
+        DatasetObject(key=f"d/{number:02d}", size_bytes=8, sha256="0" * 64) for number in range(16)
+    )
     manifest = Manifest(dataset="d", prefix="d/", fingerprint="", seed=1, objects=objects)
     plan = SessionPlan(
         run=RunIdentity(run_id="20260101T020000Z-00000000", dt="2026-01-01"),
