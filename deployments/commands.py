@@ -12,6 +12,7 @@ import httpx
 from pydantic import ValidationError
 
 from configs.errors import UserError
+from configs.redaction import redacted
 from deployments.catalogue import Operation
 from flows.server_access import error_of_server
 from tasks.lab.files import make_private
@@ -27,7 +28,7 @@ EXIT_NOT_READY: Final = 75
 def say(line: str) -> None:
     """Print a line; a terminal that is gone takes nothing with it."""
     with contextlib.suppress(OSError):
-        print(line, flush=True)
+        print(redacted(line), flush=True)
 
 
 def settings() -> Operation:

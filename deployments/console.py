@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import IO
 
+from configs.redaction import redacted
+
 logging.raiseExceptions = False  # else a server that is away costs a traceback for each line that it misses
 
 
@@ -35,7 +37,7 @@ class OneLineHandler(logging.StreamHandler[IO[str]]):
         error = record.exc_info[1] if record.exc_info else None
         if error is None or str(error) in line:
             return line
-        return f"{line}: {type(error).__name__}: {_first_line(error)}{_place(error)}"
+        return redacted(f"{line}: {type(error).__name__}: {_first_line(error)}{_place(error)}")
 
 
 def _first_line(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
 from configs.errors import UserError
+from configs.redaction import errors_without_secrets
 from configs.run_record import RunRecord
 from flows.readable_logs import make_logs_readable
 
@@ -25,7 +26,8 @@ def ended(work: Callable[[], State[Any]]) -> State[Any]:
     """
     make_logs_readable()
     try:
-        state = work()
+        with errors_without_secrets():
+            state = work()
     except UserError as error:
         state = Failed(message=str(error), data=error)
     level = logging.ERROR if state.is_failed() else logging.INFO

@@ -21,6 +21,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
+from configs.redaction import redacted
 from flows.lease import renew_between_blocks
 from flows.quiet import settle, wait_for_server
 from flows.run_events import tell_alive, without_retries
@@ -130,7 +131,7 @@ class RunReporter:
                 self._sign_due_s = time.monotonic() + (_SIGN_AFTER_S if told else _SIGN_AGAIN_AFTER_S)
 
     def _say(self, text: str) -> None:
-        text = text[:_LONGEST_LINE]
+        text = redacted(text)[:_LONGEST_LINE]
         self._logger.info("%s", text, extra={"send_to_api": False})
         self._unsent.append(
             {

@@ -22,6 +22,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 
 from configs.block import BlockSpec
+from configs.redaction import errors_without_secrets
 from configs.suite import Suite
 from tasks.kernel.samples import SampleColumns
 from tasks.venues.client import Order, measure_as_client, refused
@@ -42,6 +43,7 @@ _SENT_WITHIN_S: Final = 3.0
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, retries=0, task_run_name="{order.name}")
+@errors_without_secrets()
 def measure_client(order: Order) -> bytes:
     """Measure one client's part of a block where this task runs; returns its outcome in the wire format."""
     from tasks.venues.cluster import is_given_up  # noqa: PLC0415 - loads Dask

@@ -12,6 +12,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from configs.errors import UserError
+from configs.redaction import errors_without_secrets
 from configs.targets import MountTarget
 from tasks.access.cleanup import left_over_runs, remove_run, remove_run_from_mount
 from tasks.access.s3_client import control_client
@@ -28,6 +29,7 @@ from tasks.venues.session import CellMeasurement, SessionPlan, Venue, measure_ce
 
 
 @task(task_run_name="measure", cache_policy=NO_CACHE, persist_result=False, retries=0)
+@errors_without_secrets()
 def measure(plan: SessionPlan, place: Place, store: Store, launch: Launch) -> tuple[CellMeasurement, ...]:
     """Measure every cell, store each as soon as it has ended, and remove what was written to buckets."""
     with venue_of(plan, place, launch) as here:

@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 
 from configs.datasets import DatasetConfig, FileTree
 from configs.manifest import LocalTree, Manifest
+from configs.redaction import errors_without_secrets
 from tasks.access.s3_client import control_client, default_client
 from tasks.datasets.file_tree import local_tree
 from tasks.datasets.prepare import prepare_dataset
@@ -20,6 +21,7 @@ from tasks.venues.session import Obstacle, SessionPlan
 
 
 @task(task_run_name="prepare-{name}-in-{bucket_id}", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def prepare(place: Place, bucket_id: str, name: str, config: DatasetConfig, launch: Launch) -> Manifest:
     """Prepare a dataset in a bucket."""
     target = place.suite.bucket(bucket_id)
@@ -36,6 +38,7 @@ def prepare(place: Place, bucket_id: str, name: str, config: DatasetConfig, laun
 
 
 @task(task_run_name="prepare-tree-{name}", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def prepare_tree(place: Place, name: str, config: FileTree, launch: Launch) -> LocalTree:
     """Make a file tree be on the local disk, to be uploaded."""
     with launch.stopwatch.of("prepare"):
@@ -47,6 +50,7 @@ def prepare_tree(place: Place, name: str, config: FileTree, launch: Launch) -> L
 
 
 @task(task_run_name="check-targets", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def find_obstacles(plan: SessionPlan, place: Place, launch: Launch) -> dict[str, Obstacle]:
     """Wait until every mount shows the data and passes writes on; cells of one that does not are failed."""
     with launch.stopwatch.of("prepare"):

@@ -10,11 +10,11 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
+from configs.redaction import errors_without_secrets
 from tasks.reports.artifacts import files_markdown, summary_markdown, unmeasured_rows
 from tasks.reports.html import render_html
 from tasks.reports.pictures import all_pictures
-from tasks.reports.view import REPORT_COLUMNS, build_report
-from tasks.results.costs import read_costs
+from tasks.reports.stored_report import stored_report
 from tasks.results.reader import read_run
 from tasks.results.store import Store
 from tasks.venues.launch import Launch
@@ -31,11 +31,11 @@ class Shown:
 
 
 @task(task_run_name="publish", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def publish(store: Store, run_id: str, launch: Launch) -> tuple[Shown, ...]:
     """Write the report of a stored run, and return what else of it is to be shown."""
     run = read_run(store, run_id)
-    costs = read_costs(store, run.run_id, run.dt)
-    report = build_report(run.record, run.run_id, run.samples(REPORT_COLUMNS), costs)
+    report = stored_report(run)
     drawn = all_pictures(report)
     name = f"reports/{run_id}.html"
     store.put(name, render_html(report, drawn).encode(), replace=True)
@@ -58,6 +58,7 @@ def publish(store: Store, run_id: str, launch: Launch) -> tuple[Shown, ...]:
 
 
 @task(task_run_name="show {shown.key}", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def show_artifact(shown: Shown) -> None:
     """Make one artifact of the running flow."""
     if isinstance(shown.content, str):

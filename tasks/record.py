@@ -11,6 +11,7 @@ from datetime import datetime
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from configs.redaction import errors_without_secrets
 from configs.run_record import Environment, Night, RunRecord, Timing
 from tasks.results.costs import write_costs
 from tasks.results.reader import StoredRun
@@ -36,6 +37,7 @@ class Circumstances:
 
 
 @task(task_run_name="record", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def record(
     plan: SessionPlan,
     store: Store,

@@ -14,6 +14,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.context import TaskRunContext
 
 from configs.errors import UserError
+from configs.redaction import errors_without_secrets
 from tasks.access.s3_client import control_client
 from tasks.datasets.expiry import DatasetOutcome, FoundDataset, find_datasets, tend_dataset, used_datasets
 from tasks.patience import may_pass
@@ -33,12 +34,14 @@ _Otherwise = TypeVar("_Otherwise")
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def find_months(store: Store, today: date, after_days: int) -> FinishedMonths | Fault:
     """Find the months that are over, with the files that runs wrote in them."""
     return _answer(lambda: finished_months(store, today, after_days), str)
 
 
 @task(task_run_name="compact-{month}", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def compact(store: Store, month: str, landing: Mapping[str, int]) -> MonthOutcome:
     """Put a finished month into one file."""
     return _answer(
@@ -48,12 +51,14 @@ def compact(store: Store, month: str, landing: Mapping[str, int]) -> MonthOutcom
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def find_reads(store: Store, since: datetime) -> DatasetReads | Fault:
     """Find out which datasets runs have read."""
     return _answer(lambda: dataset_reads(store, since), str)
 
 
 @task(task_run_name="find-datasets-in-{bucket_id}", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def find(place: Place, bucket_id: str) -> tuple[FoundDataset, ...] | Fault:
     """Find what lies where datasets do."""
     target = place.suite.bucket(bucket_id)
@@ -69,6 +74,7 @@ def find(place: Place, bucket_id: str) -> tuple[FoundDataset, ...] | Fault:
 
 
 @task(task_run_name="tend-{dataset.name}-in-{bucket_id}", cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def tend(
     place: Place, bucket_id: str, dataset: FoundDataset, reads: DatasetReads, remove: bool
 ) -> DatasetOutcome:
@@ -86,6 +92,7 @@ def tend(
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
+@errors_without_secrets()
 def show(tidied: Tidied) -> None:
     """Tell in the Prefect UI what was done."""
     create_markdown_artifact(

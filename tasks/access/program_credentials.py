@@ -5,6 +5,7 @@ from typing import Final
 
 import boto3
 
+from configs.redaction import remember
 from tasks.kernel.errors import LabelError
 
 HANDED_OVER: Final = "handed over in the environment, looked up before each operation"
@@ -25,6 +26,7 @@ class ProgramCredentials:
         if found is None:
             message = "there are no AWS credentials to hand over: set some up, for example with AWS_PROFILE"
             raise LabelError(message)
+        remember(found)
         self._found = found
 
     def over(self, environment: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ The latter are never measured and never accelerated; they have bounded waits and
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import boto3
 import botocore.session
@@ -14,10 +14,14 @@ from botocore.exceptions import BotoCoreError
 
 from configs.errors import UserError
 from configs.lab_marker import LAB_MARKER
+from configs.redaction import redacted, remember
 from configs.targets import AcceleratedBucketTarget, AnyBucket, BucketTarget, DirectoryBucketTarget
 
 if TYPE_CHECKING:
+    from botocore.client import BaseClient
     from mypy_boto3_s3 import S3Client
+
+    AnyClient = TypeVar("AnyClient", bound=BaseClient)
 
 # A profile may say `s3.use_accelerate_endpoint = true`; what else its s3 section says stays.
 _NOT_ACCELERATED: dict[str, Any] = {"use_accelerate_endpoint": False}
@@ -46,6 +50,7 @@ def measured_client(session: boto3.Session, target: AnyBucket, config: Config) -
         region_name=target.region,
         config=config.merge(Config(s3=cast("Any", settings))) if settings else config,
     )
+    remember(session.get_credentials())
     return client
 
 
@@ -71,7 +76,7 @@ def control_client(target: AnyBucket, environment: Mapping[str, str]) -> "S3Clie
             verify=environment.get("AWS_CA_BUNDLE"),
             config=config.merge(_of_lab(environment)),
         )
-        return client
+        return without_secrets_in_errors(client)
     return _default_client(endpoint_url, target.region, config)
 
 
@@ -137,10 +142,25 @@ def _session_settings(target: AnyBucket) -> dict[str, Any]:
 
 def _default_client(endpoint_url: str | None, region: str | None, config: Config) -> "S3Client":
     try:
-        client: S3Client = boto3.Session().client(
-            "s3", endpoint_url=endpoint_url, region_name=region, config=config
-        )
+        session = boto3.Session()
+        client: S3Client = session.client("s3", endpoint_url=endpoint_url, region_name=region, config=config)
     except (BotoCoreError, ValueError) as error:
         message = f"no S3 client can be made from this machine's AWS settings: {error}"
         raise UserError(message) from error
+    remember(session.get_credentials())
+    return without_secrets_in_errors(client)
+
+
+def without_secrets_in_errors(client: "AnyClient") -> "AnyClient":
+    """The same client, whose errors repeat no secret that a service repeats; for one that is not measured.
+
+    Whoever catches such an error may then tell it, as Prefect does of one that ends a task.
+    """
+    client.meta.events.register("after-call", _clean_error)
     return client
+
+
+def _clean_error(parsed: dict[str, Any] | None = None, **_: object) -> None:
+    error = (parsed or {}).get("Error")
+    if error:
+        error.update({name: redacted(value) for name, value in error.items() if isinstance(value, str)})

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from configs.redaction import redacted
+
 Verdict = Literal["right", "warning", "wrong", "unknown"]
 
 SIGNS: Final = {"right": "✓", "warning": "!", "wrong": "✗", "unknown": "?"}
@@ -35,7 +37,7 @@ def lines_of(groups: tuple[Group, ...]) -> list[str]:
         lines.append(group.name)
         for finding in group.findings:
             fix = f" → {finding.fix}" if finding.fix else ""
-            lines.append(f"  {SIGNS[finding.verdict]} {finding.check}: {finding.found}{fix}")
+            lines.append(redacted(f"  {SIGNS[finding.verdict]} {finding.check}: {finding.found}{fix}"))
     return lines
 
 

@@ -6,17 +6,43 @@ would run beside what is being measured.
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
+
+from configs.redaction import redacted
+from tasks.reports import wording
 
 _WIDTH_OF_NO_TERMINAL: Final = 160
 
 
-class PatientConsole(Console):
+class SafeConsole(Console):
+    """A console that prints text as it is: no escapes that a terminal would obey, no `:name:` for a picture.
+
+    Text comes from data and from the servers of others. What rich itself adds, such as colours, stays.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int | None = None,
+        stderr: bool = False,
+        soft_wrap: bool = False,
+        highlight: bool = True,
+    ) -> None:
+        super().__init__(width=width, stderr=stderr, soft_wrap=soft_wrap, highlight=highlight, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """See rich, which sends everything that is printed through here."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else wording.printable(text), style, control)
+
+
+class PatientConsole(SafeConsole):
     """A console that goes on silently where the reader of its output has left, as `head` does.
 
     rich would end the process, and with it what is being measured. Where its output is no terminal and
@@ -52,7 +78,7 @@ class LineReporter:
 
     def note(self, text: str) -> None:
         """A line."""
-        self._write(text)
+        self._write(redacted(text))
 
     def advance(self, stage: str, done: int, total: int, detail: str) -> None:
         """A line, where a new tenth has begun."""
@@ -71,7 +97,7 @@ class BarReporter:
 
     def note(self, text: str) -> None:
         """A line above the bars."""
-        self._progress.console.print(text, markup=False, highlight=False)
+        self._progress.console.print(redacted(text), markup=False, highlight=False)
 
     def advance(self, stage: str, done: int, total: int, detail: str) -> None:
         """Draw the stage's bar anew."""
@@ -88,7 +114,7 @@ def reporter(console: Console) -> Iterator[Reporter]:
         yield LineReporter(lambda text: console.print(text, soft_wrap=True, markup=False, highlight=False))
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

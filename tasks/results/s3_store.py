@@ -11,6 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from configs.errors import UserError
+from configs.redaction import remember
 from tasks.results.store_rules import is_hidden, refuse_unlike
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class S3Store:
         self._bucket = bucket
         self._prefix = prefix
         with _s3_explained(self.location):
-            self._client: S3Client = boto3.Session().client(
+            session = boto3.Session()
+            self._client: S3Client = session.client(
                 "s3",
                 config=Config(
                     connect_timeout=5,
@@ -53,6 +55,7 @@ class S3Store:
                     retries={"mode": "standard", "total_max_attempts": 4},
                 ),
             )
+            remember(session.get_credentials())
 
     @property
     def location(self) -> str:
@@ -128,7 +131,9 @@ class S3Store:
         )
         with _s3_explained(self.location):
             items = [(item["Key"], item["Size"]) for page in pages for item in page.get("Contents", [])]
-        found = {key.removeprefix(f"{self._prefix}/"): size_bytes for key, size_bytes in items}
+        below = f"{self._prefix}/"
+        # Not every server heeds what it is asked for.
+        found = {key.removeprefix(below): size_bytes for key, size_bytes in items if key.startswith(below)}
         return {
             name: found[name] for name in sorted(found) if name.endswith(".parquet") and not is_hidden(name)
         }

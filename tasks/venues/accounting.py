@@ -9,6 +9,7 @@ from statistics import median
 
 from configs.lab_delays import Delays
 from configs.manifest import LocalTree
+from configs.redaction import redactor
 from configs.run_record import CellRecord, DatasetRecord, Environment, HarnessCost
 from tasks.kernel.environment import machine
 from tasks.venues.session import CellMeasurement, SessionPlan
@@ -25,6 +26,7 @@ def cell_records(
         measurements: of the whole run.
         delays: what the AWS-shaped lab added by host name; None elsewhere.
     """
+    clean = redactor()  # of what a suite says: what blocks tell is clean
     return tuple(
         CellRecord(
             config_id=item.cell.config_id,
@@ -33,7 +35,7 @@ def cell_records(
             reason=item.reason,
             cache_state=item.cache_state,
             proof=item.proof,
-            parameters=item.cell.asked,
+            parameters={name: clean(value) for name, value in item.cell.asked.items()},
             added_delay_ms=None if delays is None else _added_delay_ms(item, delays),
         )
         for item in measurements

@@ -7,6 +7,7 @@ from typing import Literal
 
 from configs.block import BlockSpec
 from configs.errors import UserError
+from configs.redaction import redactor
 from configs.workloads import cache_use
 from tasks.access.protocol import AccessPath
 from tasks.access.registry import access_path
@@ -66,7 +67,7 @@ class Block:
         """What was measured so far, called by another thread; this block must not be sent afterwards."""
         if not self.is_connected:
             return self._outcome("failed", "the client did not connect in time: its target does not answer")
-        hung = self._samples.give_up(time.time_ns() // 1000)
+        hung = self._samples.give_up(time.time_ns() // 1000, time.perf_counter_ns())
         ended = len(self._samples) - hung
         return self._outcome(
             "failed",
@@ -79,12 +80,22 @@ class Block:
         return self._outcome("failed", reason)
 
     def _outcome(self, status: Literal["measured", "skipped", "failed"], reason: str = "") -> BlockOutcome:
+        _take_secrets_out(self._samples)
         return BlockOutcome(status, self._samples, reason, self._proof, self._cache_state, machine())
 
 
 def run_block(spec: BlockSpec, start: CommonStart | None = None) -> BlockOutcome:
     """One block, by nobody else looked at."""
     return Block(spec, start).run()
+
+
+def _take_secrets_out(samples: SampleColumns) -> None:
+    """Of what servers and programs said of failures, where no clock runs any more."""
+    clean = redactor()
+    for row, failure in samples.failures.items():
+        error, message = clean(failure.error), clean(failure.message)
+        if (error, message) != (failure.error, failure.message):
+            samples.failures[row] = replace(failure, error=error, message=message)
 
 
 def _unfinished(spec: BlockSpec, loop: LoopCost) -> str:

@@ -7,6 +7,7 @@ import boto3
 from botocore.config import Config
 
 from configs.lab_marker import LAB_MARKER
+from configs.redaction import remember
 from configs.venues import LambdaVenueConfig
 from tasks.access.s3_client import lab_session
 
@@ -40,4 +41,5 @@ def lambda_client(
     client: LambdaClient = session.client(
         "lambda", region_name=venue.region, endpoint_url=venue.endpoint_url, config=config
     )
+    remember(session.get_credentials())
     return client

@@ -21,6 +21,7 @@ from typing import BinaryIO, Final, Literal
 from pydantic import Field
 
 from configs.base import Model
+from configs.redaction import redacted
 from tasks.kernel.environment import Machine
 from tasks.kernel.loop import LoopCost
 from tasks.kernel.samples import INTEGER_COLUMNS, NULL, Failure, SampleColumns
@@ -43,7 +44,10 @@ class BlockCost:
 
 @dataclass(frozen=True, slots=True)
 class BlockOutcome:
-    """How a block ended. Samples may be there even if it failed: what was measured is kept."""
+    """How a block ended. Samples may be there even if it failed: what was measured is kept.
+
+    Its words hold no secret, whoever said them: a server, a program, a function, a process that died.
+    """
 
     status: Literal["measured", "skipped", "failed"]
     samples: SampleColumns
@@ -52,6 +56,13 @@ class BlockOutcome:
     cache_state: str = ""
     machine: Machine | None = None
     cost: BlockCost | None = None
+
+    def __post_init__(self) -> None:
+        """Take secrets out of what is told."""
+        object.__setattr__(self, "reason", redacted(self.reason))
+        if self.proof is not None:
+            proof = {name: redacted(value) for name, value in self.proof.items()}
+            object.__setattr__(self, "proof", proof)
 
 
 READY: Final = b"+"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tasks.lab.local_lab import lab_down
@@ -76,12 +77,54 @@ def run_command(
     )
 
 
+def plant(home: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Secrets in a home's AWS files and in an environment; they come back by where they are.
+
+    Returns:
+        The secrets, and the variables that hold some of them.
+    """
+    alone = (
+        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PREFECT_API_KEY"),
+        *("MY_TOKEN", "GITHUB_TOKEN", "ANTHROPIC_API_KEY", "PGPASSWORD"),
+    )
+    within = {
+        "HTTPS_PROXY": "http://user:{}@127.0.0.1:9",
+        "DATABASE_URL": "postgresql://user:{}@db.example/runs",
+        "PREFECT_API_AUTH_STRING": "user:{}",
+        "S3BENCH_ALERT_WEBHOOK": "https://hooks.example/{}",
+    }
+    in_files = ("aws_secret_access_key", "aws_session_token", "credential_process")
+    planted = {place: f'{secrets.token_hex(8)}/"+{place}' for place in (*alone, *in_files)}
+    planted |= {place: secrets.token_hex(12) for place in within}
+    folder = home / ".aws"
+    folder.mkdir(parents=True)
+    keys = "".join(f"{name} = {planted[name]}\n" for name in in_files[:2])
+    (folder / "credentials").write_text(f"[default]\naws_access_key_id = k\n{keys}")
+    (folder / "config").write_text(f"[profile other]\ncredential_process = tool {planted[in_files[2]]}\n")
+    addresses = {name: text.format(planted[name]) for name, text in within.items()}
+    return planted, {name: planted[name] for name in alone} | addresses
+
+
+def texts_below(*tops: Path) -> dict[str, bytes]:
+    """What every file below some folders holds, by its path; of Parquet also what is in it, unpacked."""
+    kept = {}
+    for top in tops:
+        for path in top.rglob("*"):
+            if path.is_file() and path.parent.name != ".aws":
+                kept[str(path)] = path.read_bytes()
+                if path.suffix == ".parquet":
+                    rows = duckdb.execute("SELECT t::VARCHAR FROM read_parquet(?) t", [str(path)]).fetchall()
+                    kept[f"{path}, unpacked"] = "\n".join(row[0] for row in rows).encode()
+    return kept
+
+
 @dataclass(frozen=True)
 class TwoRuns:
-    """Two finished runs of the small suite into one folder, with secrets planted in their environment."""
+    """Two finished runs of the small suite into one folder, with secrets planted in what they find there."""
 
     folder: Path
-    secret: str
+    planted: dict[str, str]
+    """Each secret by where it was planted; in no text of ours is any."""
     first: "subprocess.CompletedProcess[str]"
     stored_by_first: dict[str, str]
     second: "subprocess.CompletedProcess[str]"
@@ -102,14 +145,14 @@ def hashes_of_parquet(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def two_runs(tmp_path_factory: pytest.TempPathFactory, prefect_api_url: str) -> TwoRuns:
     """The first with seed 7, the second with a fresh one; for tests that only look at what they left."""
-    folder, secret = tmp_path_factory.mktemp("two-runs"), f"planted-{secrets.token_hex(8)}"
+    folder = tmp_path_factory.mktemp("two-runs")
     (folder / "small.yaml").write_text(SMALL_SUITE, encoding="utf-8")
-    names = ("MY_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-    environment = environment_in(folder) | dict.fromkeys(names, secret) | {"PREFECT_API_URL": prefect_api_url}
+    planted, secret_environment = plant(folder / "home")
+    environment = environment_in(folder) | secret_environment | {"PREFECT_API_URL": prefect_api_url}
     first = run_command(folder, ["run", "small.yaml", "--seed", "7"], environment)
     stored_by_first = hashes_of_parquet(folder / "results")
     second = run_command(folder, ["run", "small.yaml"], environment)
-    return TwoRuns(folder, secret, first, stored_by_first, second)
+    return TwoRuns(folder, planted, first, stored_by_first, second)
 
 
 @pytest.fixture

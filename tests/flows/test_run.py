@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -18,7 +19,9 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from configs.redaction import forms_of
 from tasks.lab.local_lab import lab_status, running_lab
+from tests.flows.conftest import texts_below
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 REAL_LOGS = PROJECT_ROOT.parent / "shared" / "data" / "cloudtrail-sample"
@@ -99,12 +102,23 @@ def test_what_runs_wrote_to_the_bucket_is_gone_and_the_data_is_kept(two_runs: An
 
 
 def test_no_secret_of_the_environment_is_kept_anywhere(two_runs: Any, prefect_folder: Path) -> None:
-    assert two_runs.secret not in two_runs.first.stdout + two_runs.first.stderr
-    tops = (two_runs.folder, prefect_folder)
-    kept = {path: path.read_bytes() for top in tops for path in top.rglob("*") if path.is_file()}
-    assert [path for path, content in kept.items() if two_runs.secret.encode() in content] == []
+    kept = texts_below(two_runs.folder, prefect_folder)
+    for name, run in (("first", two_runs.first), ("second", two_runs.second)):
+        kept[f"printed by the {name}"] = (run.stdout + run.stderr).encode()
+    for place, secret in two_runs.planted.items():
+        for form in forms_of(secret):
+            found = [path for path, content in kept.items() if form.encode() in content]
+            assert found == [], f"the secret of {place}"
     # The runs themselves are kept there, so that the search looks where a secret would be.
-    assert any(b"small.yaml" in content for path, content in kept.items() if prefect_folder in path.parents)
+    assert any(b"small.yaml" in content for path, content in kept.items() if str(prefect_folder) in path)
+    assert any(b"boto3-lab" in content for path, content in kept.items() if path.endswith("unpacked"))
+
+
+def test_what_a_run_keeps_for_itself_nobody_else_can_read(two_runs: Any, prefect_folder: Path) -> None:
+    # Its lab, with the lab's key and the logs of its servers; and the database of a Prefect server.
+    for folder in (two_runs.folder / ".lab", prefect_folder / "prefect"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.slow
