@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
 
 from configs.choices import known_configurations
 from configs.errors import UserError
 from flows.report_commands import ResultsOption
+from tasks.reports.progress import SafeConsole
 
 if TYPE_CHECKING:
     from tasks.results.athena import Unseen
@@ -93,7 +93,7 @@ def _tell_unseen(location: str, known: tuple[str, ...], since: str) -> None:
     from tasks.results.athena import unseen  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = SafeConsole(stderr=True, soft_wrap=True, highlight=False)
     try:
         found = unseen(open_store(location), known, since)
     except UserError as error:

@@ -12,12 +12,12 @@ from typing import Annotated, Literal, cast
 import httpx
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 
 from configs.datasets import CloudTrailCopied
 from configs.errors import UserError
 from configs.loading import suite_of
 from configs.parameters import BenchmarkParameters
+from configs.redaction import redacted
 from flows.athena_commands import athena_app
 from flows.compare_commands import compare
 from flows.doctor_commands import doctor
@@ -26,7 +26,7 @@ from flows.history_commands import history
 from flows.import_commands import import_lines
 from flows.interruption import end_by_signals, told_when_interrupted
 from flows.lab_commands import DEFAULT_LAB, LabOption, lab_app
-from flows.report_commands import ResultsOption, print_report, report
+from flows.report_commands import ResultsOption, end_unless_whole, print_report, report
 from flows.server_access import refuse_dead_server, without_proxy_on_this_host
 from flows.stack_commands import leaks, targets
 from flows.suite_options import (
@@ -41,7 +41,7 @@ from flows.suite_options import (
 )
 from tasks.lab.prefect_server import private_prefect_server
 from tasks.reports.plan_table import cost_lines, render_plan
-from tasks.reports.progress import PatientConsole, Reporter, reporter
+from tasks.reports.progress import PatientConsole, Reporter, SafeConsole, reporter
 from tasks.venues.host_lock import host_lock
 from tasks.venues.launch import Launch, launched
 from tasks.venues.stopwatch import Stopwatch
@@ -103,8 +103,8 @@ def _with_every_only(words: list[str]) -> list[str]:
 
 
 def _complain(message: str) -> None:
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(f"s3bench: {message}", style="red", markup=False)
+    console = SafeConsole(stderr=True, soft_wrap=True, highlight=False)
+    console.print(f"s3bench: {redacted(message)}", style="red", markup=False)
     sys.exit(EXIT_BAD_INPUT)
 
 
@@ -191,7 +191,8 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
         # While the server still runs: at exit it would be tried for a minute.
         running.callback(send_what_prefect_holds, _SETTLE_WITHIN_S)
         run_id = cast("str", benchmark(parameters))  # Prefect gives what the state that it returns holds
-    failed = print_report(results, run_id, console)
+    failed, is_whole = print_report(results, run_id, console)
+    end_unless_whole(is_whole=is_whole)
     raise typer.Exit(EXIT_CELL_FAILED if failed else 0)
 
 
@@ -223,7 +224,7 @@ def _refuse_early(parameters: BenchmarkParameters) -> None:
     list_runs(store)  # names a file that is not ours: found after measuring it would be too late
     if api_url := os.environ.get("PREFECT_API_URL"):
         refuse_dead_server(api_url)
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     for line in cost_lines(suite, plan_suite(suite)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -287,9 +288,10 @@ def _server_that_may_be_lost(results: str) -> Iterator[None]:
     try:
         yield
     except httpx.HTTPError as error:
-        Console(stderr=True, soft_wrap=True).print(
-            f"s3bench: the Prefect server at {os.environ['PREFECT_API_URL']} was lost ({error!r}): what was "
-            f"measured until then is in {results}, and `s3bench report --results {results}` shows it",
+        lost = f"the Prefect server at {os.environ['PREFECT_API_URL']} was lost ({error!r})"
+        SafeConsole(stderr=True, soft_wrap=True).print(
+            f"s3bench: {redacted(lost)}: what was measured until then is in {results}, and `s3bench report "
+            f"--results {results}` shows it",
             style="red",
             markup=False,
         )

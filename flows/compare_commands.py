@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from configs.errors import UserError
-from flows.report_commands import ResultsOption, RunOption
+from flows.report_commands import ResultsOption, RunOption, end_unless_whole
 from tasks.reports.progress import PatientConsole
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def compare(  # noqa: PLR0913, PLR0917 - one parameter for each option
     else:
         view = _of_nights(results, nights, schedule or _SCHEDULE, config_ids, named)
     render_document(paths_document(view), PatientConsole())
+    end_unless_whole(is_whole=not view.unread)
 
 
 def _of_run(
     results: str, run_id: str | None, config_ids: tuple[str, str], workload_ids: tuple[str, ...]
 ) -> "PathsView":
     from tasks.reports.paths_view import paths_of_run  # noqa: PLC0415 - as above
-    from tasks.reports.view import REPORT_COLUMNS, build_report  # noqa: PLC0415 - as above
+    from tasks.reports.stored_report import stored_report  # noqa: PLC0415 - as above
     from tasks.results.reader import read_run  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
-    stored = read_run(open_store(results), run_id)
-    report = build_report(stored.record, stored.run_id, stored.samples(REPORT_COLUMNS))
+    report = stored_report(read_run(open_store(results), run_id))
     return paths_of_run(report, config_ids, workload_ids)
 
 

@@ -12,15 +12,17 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
+from configs.errors import UserError
 from configs.parameters import CompareParameters
 from flows.endings import ended
 from flows.lateness import skipped_stale
 from flows.parent_watch import watch_parent
 from flows.run_events import tell_of_night_without_run, tell_of_regression
 from flows.run_reporter import reported
-from tasks.compare import LookedBack, keep_changes, look, remember, show
+from tasks.compare import LookedBack, Remember, keep_changes, look, remember, show
 from tasks.patience import patient
 from tasks.reports.history_view import Finding
+from tasks.reports.wording import not_read
 from tasks.results.store import open_store
 from tasks.stats.nights import NightCoverage, nights_due
 from tasks.venues.launch import holding_host
@@ -52,11 +54,13 @@ def _compare(parameters: CompareParameters) -> State[str]:
         if launch.is_shown:
             patient(show, launch)(found.view)
         told = _told(found)
-        if told or found.is_to_be_remembered:
+        if found.remember is Remember.AT_ONCE or (told and found.remember is Remember.WHEN_TOLD):
             patient(remember, launch)(store, (*found.known, *(one.told for one in told)))
         if found.view.nights:
             # Last: people are told even where the table that is there cannot be read.
             patient(keep_changes, launch)(store, found.view)
+    if found.view.unread:  # last as well: all that can be read was shown, told and kept
+        raise UserError("; ".join((found.view.summary, *not_read(found.view.unread))))
     message = f"{found.view.summary}; told of {len(told)}" if told else found.view.summary
     return Completed(message=message, data=message)
 

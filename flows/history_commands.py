@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from configs.parameters import CompareParameters
-from flows.report_commands import ResultsOption
+from flows.report_commands import ResultsOption, end_unless_whole
 from tasks.reports.progress import PatientConsole
 
 CellArgument = Annotated[
@@ -46,3 +46,4 @@ def history(  # noqa: PLR0913, PLR0917 - one parameter for each option
     view = look_back(open_existing_store(results), parameters, datetime.now(UTC))
     shown = history_document(view) if cell is None else cell_document(view, cell)
     render_document(shown, PatientConsole())
+    end_unless_whole(is_whole=not view.unread)

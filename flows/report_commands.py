@@ -32,6 +32,8 @@ NightsOption = Annotated[
 _AGAINST: Final = ("published",)
 """What a run can be set beside."""
 _NIGHTS: Final = 120
+EXIT_NOT_WHOLE: Final = 1
+"""Shown, but without what a damaged file holds."""
 
 
 def report(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -50,15 +52,22 @@ def report(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if html is not None:
         _write_page(results, run_id, html, schedule, nights)
     elif against is None:
-        print_report(results, run_id, PatientConsole())
+        _, is_whole = print_report(results, run_id, PatientConsole())
+        end_unless_whole(is_whole=is_whole)
     elif against in _AGAINST:
         _print_against_published(results, run_id, PatientConsole())
     else:
         raise UserError(f"--against {against}: a run can be set beside: {', '.join(_AGAINST)}")
 
 
-def print_report(results: str, run_id: str | None, console: "Console") -> bool:
-    """Print a stored run's report, and say whether a cell failed."""
+def end_unless_whole(*, is_whole: bool) -> None:
+    """End with the status that says: all was shown but what a damaged file holds, which was named."""
+    if not is_whole:
+        raise typer.Exit(EXIT_NOT_WHOLE)
+
+
+def print_report(results: str, run_id: str | None, console: "Console") -> tuple[bool, bool]:
+    """Print a stored run's report, and say whether a cell failed, and whether every file could be read."""
     from tasks.reports.terminal import render  # noqa: PLC0415 - numpy and scipy load slowly
     from tasks.results.names import SAMPLES_FOLDER  # noqa: PLC0415 - as above
 
@@ -71,16 +80,20 @@ def print_report(results: str, run_id: str | None, console: "Console") -> bool:
         console.print(
             f"{what}  {stored.store.location}/{name}", soft_wrap=True, markup=False, highlight=False
         )
-    return shown.record is not None and bool(shown.record.failed_cells)
+    return shown.record is not None and bool(shown.record.failed_cells), not shown.unread
 
 
 def _write_page(results: str, run_id: str | None, path: str, schedule: str | None, nights: int) -> None:
     from tasks.reports.page import check_path, make_page, write_page  # noqa: PLC0415 - as above
+    from tasks.reports.wording import not_read  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
     check_path(path)  # before half a minute of reading and drawing
-    told = write_page(make_page(open_store(results), run_id, schedule, nights), path)
-    PatientConsole().print(told, soft_wrap=True, markup=False, highlight=False)
+    page = make_page(open_store(results), run_id, schedule, nights)
+    console = PatientConsole()
+    for line in (write_page(page, path), *not_read(page.unread)):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
+    end_unless_whole(is_whole=not page.unread)
 
 
 def _print_against_published(results: str, run_id: str | None, console: "Console") -> None:
@@ -89,15 +102,13 @@ def _print_against_published(results: str, run_id: str | None, console: "Console
 
     _, shown = _stored_report(results, run_id)
     render_document(published_document(shown), console)
+    end_unless_whole(is_whole=not shown.unread)
 
 
 def _stored_report(results: str, run_id: str | None) -> "tuple[StoredRun, Report]":
-    from tasks.reports.view import REPORT_COLUMNS, build_report  # noqa: PLC0415 - as above
-    from tasks.results.costs import read_costs  # noqa: PLC0415 - as above
+    from tasks.reports.stored_report import stored_report  # noqa: PLC0415 - as above
     from tasks.results.reader import read_run  # noqa: PLC0415 - as above
     from tasks.results.store import open_store  # noqa: PLC0415 - as above
 
-    store = open_store(results)
-    stored = read_run(store, run_id)
-    costs = read_costs(store, stored.run_id, stored.dt)
-    return stored, build_report(stored.record, stored.run_id, stored.samples(REPORT_COLUMNS), costs)
+    stored = read_run(open_store(results), run_id)
+    return stored, stored_report(stored)

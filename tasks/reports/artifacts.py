@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tasks.reports import wording
 from tasks.reports.markdown import alert_md, section_md, text_md
 from tasks.reports.run_sections import document
+from tasks.results.duckdb_views import globbed
 from tasks.results.names import SAMPLES_FOLDER
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def files_markdown(location: str, run_id: str, report_name: str) -> str:
         report_name: the name of the HTML report in the store.
     """
     location = location if "://" in location else str(Path(location).absolute())
-    quoted = f"{location}/{SAMPLES_FOLDER}/*/*/{run_id}.*.parquet".replace("'", "''")
+    quoted = f"{globbed(location)}/{SAMPLES_FOLDER}/*/*/{run_id}.*.parquet"
     sql = (
         "SELECT config_id, workload_id, count(*) AS n, quantile_disc(total_ns, 0.5) / 1e6 AS p50_ms\n"
         f"FROM read_parquet('{quoted}')\n"

@@ -45,7 +45,7 @@ def cell_document(view: "HistoryView", cell_id: str) -> Document:
     changes = [one for one in view.changes if one.series is None or one.series.cell_id == cell_id]
     return Document(
         title=wording.printable(f"{cell_id}, nights of {view.schedule} in {view.location}"),
-        alerts=(wording.SYNTHETIC,) if view.synthetic else (),
+        alerts=(*([wording.SYNTHETIC] if view.synthetic else []), *wording.not_read(view.unread)),
         facts=(("Nights", wording.printable(view.summary)),),
         sections=(
             *(_series_section(view, key) for key in _latest_first(view, keys)),

@@ -8,6 +8,8 @@ import base64
 import re
 from typing import TYPE_CHECKING, Final
 
+from tasks.reports import wording
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -15,13 +17,15 @@ if TYPE_CHECKING:
     from tasks.reports.drawing import Picture
 
 _READ_AS_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~#!&])")
+_BEGINS_A_BLOCK: Final = re.compile(r"^(?:(?=[-+=])|([0-9]+)(?=[.)]))")
+"""Of what begins a line: a list, a rule, or what makes a heading of the line above."""
 _MOST_COLUMNS: Final = 6
 _LONGEST_CELL: Final = 90
 
 
 def text_md(text: str) -> str:
     """Text as it is, on one line, whatever it contains."""
-    return _READ_AS_MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return _READ_AS_MARKDOWN.sub(r"\\\1", wording.printable(" ".join(text.split())))
 
 
 def table_md(table: "Table") -> str:
@@ -69,7 +73,7 @@ def section_md(section: "Section", pictures: "Iterable[Picture]" = ()) -> str:
 
 def _sentences_md(section: "Section") -> list[str]:
     """One paragraph before tables; where there are none, a list."""
-    sentences = list(map(text_md, section.sentences))
+    sentences = [_BEGINS_A_BLOCK.sub(r"\1\\", text_md(sentence)) for sentence in section.sentences]
     return [" ".join(sentences) if section.tables else "\n".join(f"- {one}" for one in sentences)]
 
 

@@ -11,8 +11,7 @@ from configs.errors import UserError
 from configs.parameters import CompareParameters
 from tasks.reports.history_view import look_back
 from tasks.reports.html import render_html
-from tasks.reports.view import REPORT_COLUMNS, build_report
-from tasks.results.costs import read_costs
+from tasks.reports.stored_report import stored_report
 from tasks.results.reader import list_runs, read_run
 from tasks.results.store import open_store
 
@@ -38,6 +37,8 @@ class Page:
     html: str
     history: str
     """Which nights it shows, or why it shows none."""
+    unread: tuple[str, ...]
+    """Files that could not be read, in words: what they hold is missing here."""
 
 
 def make_page(store: "Store", run_id: str | None, schedule: str | None, nights: int) -> Page:
@@ -57,10 +58,10 @@ def make_page(store: "Store", run_id: str | None, schedule: str | None, nights: 
         UserError: if there is no such run, or the store cannot be read.
     """
     run = _newest(store, schedule) if run_id is None else read_run(store, run_id)
-    costs = read_costs(store, run.run_id, run.dt)
-    report = build_report(run.record, run.run_id, run.samples(REPORT_COLUMNS), costs)
-    view, told = _history(store, schedule or (run.record.schedule if run.record else None), nights)
-    return Page(run.run_id, render_html(report, history=view), told)
+    report = stored_report(run)
+    view, told = _history(store, schedule or (report.record.schedule if report.record else None), nights)
+    unread = tuple(dict.fromkeys((*report.unread, *(view.unread if view else ()))))
+    return Page(run.run_id, render_html(report, history=view), told, unread)
 
 
 def check_path(path: str) -> Path:

@@ -20,6 +20,10 @@ _INCOMPLETE: Final = (
     "INCOMPLETE: this run ended before it could write its record. Where it was measured, and whether in the "
     "local lab, is not known."
 )
+_NO_RECORD: Final = (
+    "INCOMPLETE: this run has no record that can be read. Where it was measured, and whether in the local "
+    "lab, is not known."
+)
 _LAB: Final = "LOCAL LAB: these numbers describe this machine, not Amazon S3."
 _BOUNDS: Final = "≥ x: the operations do not tell the quantile, which lies above x; (x): nor any bound of it."
 _MEDIAN_NIGHT: Final = (
@@ -53,9 +57,9 @@ def _alerts(view: "PathsView") -> tuple[str, ...]:
     return (
         *([wording.SYNTHETIC] if view.is_synthetic else []),
         *wording.imported(view.measured_by),
-        *([_INCOMPLETE] if view.is_incomplete else []),
+        *([_NO_RECORD if view.unread else _INCOMPLETE] if view.is_incomplete else []),
         *([_LAB] if view.is_lab else []),
-        *(wording.printable(f"NOT READ: {told}") for told in view.unread),
+        *wording.not_read(view.unread),
     )
 
 

@@ -64,6 +64,7 @@ def paths_of_run(report: "Report", config_ids: tuple[str, str], workload_ids: "S
         is_synthetic=record is not None and record.synthetic,
         is_incomplete=record is None,
         measured_by="" if record is None else record.measured_by,
+        unread=report.unread,
     )
 
 

@@ -43,6 +43,11 @@ _INCOMPLETE: Final = (
     "where it was measured, and whether in the local lab, is not known."
 )
 
+_NO_RECORD: Final = (
+    "INCOMPLETE: this run has no record that can be read. Below is what its other files hold; where it was "
+    "measured, and whether in the local lab, is not known."
+)
+
 
 def document(report: "Report") -> Document:
     """The report as text, in the order in which it is read."""
@@ -84,7 +89,7 @@ def _signs_section(report: "Report") -> Section:
 def _alerts(report: "Report") -> tuple[str, ...]:
     record = report.record
     if record is None:
-        return (_INCOMPLETE,)
+        return (_NO_RECORD if report.unread else _INCOMPLETE, *wording.not_read(report.unread))
     alerts = [wording.SYNTHETIC] if record.synthetic else []
     alerts += wording.imported(record.measured_by)
     if record.lab:
@@ -95,6 +100,7 @@ def _alerts(report: "Report") -> tuple[str, ...]:
             more = f" and {len(cells) - _MOST_NAMED:,} more" if len(cells) > _MOST_NAMED else ""
             told = f"{len(cells)} of {len(record.cells)}: {named}{more}"
             alerts.append(f"{outcome.upper()} CELLS: {told}. Reasons are below.")
+    alerts += wording.not_read(report.unread)
     if not report.summaries:
         alerts.append("NOTHING was measured.")
     return tuple(alerts)

@@ -46,6 +46,8 @@ class Report:
     cell_failures: tuple[CellFailure, ...]
     costs: "tuple[CellCost, ...]" = ()
     """What its cells cost; none of a run from before that was stored, or that is incomplete."""
+    unread: tuple[str, ...] = ()
+    """Files of the run that could not be read, in words: what they hold is missing here."""
 
     @property
     def workload_ids(self) -> tuple[str, ...]:
@@ -60,7 +62,11 @@ class Report:
 
 
 def build_report(
-    record: "RunRecord | None", run_id: str, samples: "pa.Table", costs: "tuple[CellCost, ...]" = ()
+    record: "RunRecord | None",
+    run_id: str,
+    samples: "pa.Table",
+    costs: "tuple[CellCost, ...]" = (),
+    unread: tuple[str, ...] = (),
 ) -> Report:
     """Compute a report from a run's record, None where it has none, and its samples.
 
@@ -72,6 +78,7 @@ def build_report(
         run_id: the run's id.
         samples: its samples, the columns `REPORT_COLUMNS` at least; text may be dictionary-encoded.
         costs: what its cells cost.
+        unread: its files that could not be read, in words.
     """
     series = _in_suite_order(split(samples, _crews(record), crews_known=record is not None), record)
     unmeasured = _cell_failures(record, samples)
@@ -91,6 +98,7 @@ def build_report(
         failures=tuple(failure_kinds(samples)),
         cell_failures=unmeasured,
         costs=costs,
+        unread=unread,
     )
 
 

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Final
 from tasks.kernel.samples import STAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tasks.stats.summary_types import Quantile, Ratio
 
 NONE: Final = "–"
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP: Final = 1024
+_MOST_FILES: Final = 10
+"""Damaged files that a document names: who finds more than these has a disk to look at."""
 SYNTHETIC: Final = "SYNTHETIC: nobody measured this. All numbers are made up, for demonstrations and tests."
 """The first alert of every document about runs of an example store."""
 IMPORTED: Final = (
@@ -25,12 +27,19 @@ STAGE_NAMES: Final = {stage: stage.removesuffix("_ns") for stage in STAGES} | {
     "ttfb_ns": "first byte",
     "user_ns": "user CPU",
     "system_ns": "system CPU",
+    "response_ns": "response, from when it was due",
 }
 
 
 def imported(measured_by: str) -> tuple[str, ...]:
     """The alert about a run that somebody else measured; nothing of a run of ours, where it is empty."""
     return (printable(IMPORTED.format(who=measured_by)),) if measured_by else ()
+
+
+def not_read(unread: "Sequence[str]") -> tuple[str, ...]:
+    """The alerts about damaged files: what they hold is missing in the document."""
+    more = [f"{len(unread) - _MOST_FILES:,} more files"] if len(unread) > _MOST_FILES else []
+    return tuple(printable(f"NOT READ: {told}") for told in (*unread[:_MOST_FILES], *more))
 
 
 def three_digits(value: float) -> str:

@@ -18,11 +18,10 @@ from typing import Final, TypeVar
 import pyarrow as pa
 from pydantic import ValidationError
 
-from configs.errors import UserError
 from configs.run_record import CellRecord, Environment, RunIdentity
 from tasks.results.marks import EnvironmentMark, NightEnvironment, environment_marks
 from tasks.results.names import NIGHTLY_FOLDER, nightly_name
-from tasks.results.reader import StoredRun, list_runs, table_of
+from tasks.results.reader import DamagedError, StoredRun, list_runs, refuse_newer, table_of
 from tasks.results.redefinitions import COUNTS, Redefinition, redefinitions
 from tasks.results.schema import NIGHTLY, RUNS
 from tasks.results.store import Store
@@ -36,6 +35,7 @@ _FETCHED_AT_ONCE: Final = 8
 _MOMENT: Final = pa.timestamp("ms", tz="UTC")
 _RUN_COLUMNS: Final = (
     "run_id",
+    "schema_version",
     "status",
     "suite",
     "suite_sha256",
@@ -156,7 +156,7 @@ def _fetched(
     def careful(item: _Item) -> "_Found | None":
         try:
             return read(item)
-        except _DamagedError as error:
+        except DamagedError as error:
             unread.append(str(error))
             return None
 
@@ -164,16 +164,8 @@ def _fetched(
         return list(pool.map(careful, items))
 
 
-class _DamagedError(Exception):
-    """A file was fetched, and holds what cannot be read."""
-
-
 def _read_table(run: StoredRun, name: str, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
-    content = run.store.get(name)
-    try:
-        return table_of(content, f"{run.store.location}/{name}", schema, columns)
-    except UserError as error:
-        raise _DamagedError(str(error)) from error
+    return table_of(run.store.get(name), f"{run.store.location}/{name}", schema, columns)
 
 
 def _read_run(stored: StoredRun, schedule: str) -> _Run | None:
@@ -181,10 +173,11 @@ def _read_run(stored: StoredRun, schedule: str) -> _Run | None:
     name = stored.record_name or ""
     try:
         (row,) = _read_table(stored, name, RUNS, _RUN_COLUMNS).to_pylist()
+        refuse_newer(row, f"{stored.store.location}/{name}")
         cells = CELLS_JSON.validate_json(str(row["cells_json"])) if row["schedule"] == schedule else ()
         environment = Environment.model_validate_json(str(row["environment_json"]))
     except (ValidationError, ValueError) as error:  # the second: not one row
-        raise _DamagedError(f"{stored.store.location}/{name} holds no run record: {error}") from error
+        raise DamagedError(f"{stored.store.location}/{name} holds no run record: {error}") from error
     if row["schedule"] != schedule or row["scheduled_at"] is None:
         return None
     state = NightState.FAILED_CELLS if row["status"] == "failed" else NightState.COMPLETE

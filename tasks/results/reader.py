@@ -9,10 +9,11 @@ is the same few names again and again.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,12 +22,18 @@ from pydantic import ValidationError
 from configs.errors import UserError
 from configs.run_record import RUN_ID_PATTERN, Environment, HarnessCost, RunRecord, Timing
 from tasks.results.names import RUN_NAME, RUNS_FOLDER, SAMPLES_FOLDER, SAMPLES_NAME
-from tasks.results.schema import RUNS, SAMPLES
+from tasks.results.schema import RUNS, SAMPLES, SCHEMA_VERSION
 from tasks.results.store import Store
 from tasks.results.writer import CELLS_JSON, DATASETS_JSON
 
 _IDS_SHOWN: Final = 10
+_NEWER: Final = "was written by a newer version of s3bench: upgrade this one to read it"
+_NEXT_FOLDER: Final = f"v{SCHEMA_VERSION + 1}"
 _PIECE_ROWS: Final = 65_536
+
+
+class DamagedError(UserError):
+    """A file was fetched and holds what cannot be read here, which waiting does not mend."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +58,19 @@ class StoredRun:
         """What the run says of itself; none where it is incomplete.
 
         Raises:
-            UserError: if the file is damaged, or cannot be fetched.
+            DamagedError: if the file is damaged.
+            UserError: if it cannot be fetched.
         """
         if self.record_name is None:
             return None
         rows = _table(self.store, self.record_name, RUNS, RUNS.names).to_pylist()
+        where = f"{self.store.location}/{self.record_name}"
+        for row in rows:
+            refuse_newer(row, where)
         try:
             return _record(self.dt, *rows)
         except (ValidationError, TypeError) as error:
-            raise UserError(
-                f"{self.store.location}/{self.record_name} holds no run record of this version: {error}"
-            ) from error
+            raise DamagedError(f"{where} holds no run record of this version: {error}") from error
 
     @property
     def state(self) -> Literal["complete", "failed", "incomplete", "damaged"]:
@@ -81,15 +90,32 @@ class StoredRun:
             columns: The columns of `SAMPLES` that are wanted. Text is dictionary-encoded.
 
         Raises:
-            UserError: if a file is damaged, or cannot be fetched.
+            DamagedError: if a file is damaged.
+            UserError: if one cannot be fetched.
         """
         for name in self.sample_names:
             yield _table(self.store, name, SAMPLES, columns)
 
     def samples(self, columns: Sequence[str] = SAMPLES.names) -> pa.Table:
         """All samples of this run, and of no other: what `cells` gives, as one table."""
-        none = _as_read(SAMPLES).empty_table().select(columns)
-        return pa.concat_tables([none, *self.cells(columns)]).unify_dictionaries()
+        return _together(self.cells(columns), columns)
+
+    def whole_samples(self, columns: Sequence[str] = SAMPLES.names) -> tuple[pa.Table, tuple[str, ...]]:
+        """The samples of the files that can be read, and in words which are damaged.
+
+        Raises:
+            UserError: if a file cannot be fetched, since it may be there later.
+        """
+        unread: list[str] = []
+
+        def whole() -> Iterator[pa.Table]:
+            for name in self.sample_names:
+                try:
+                    yield _table(self.store, name, SAMPLES, columns)
+                except DamagedError as error:
+                    unread.append(str(error))
+
+        return _together(whole(), columns), tuple(unread)
 
 
 def list_runs(store: Store) -> tuple[StoredRun, ...]:
@@ -117,6 +143,8 @@ def read_run(store: Store, run_id: str | None) -> StoredRun:
     if run_id is not None and re.fullmatch(RUN_ID_PATTERN, run_id) is None:
         raise UserError(f"{run_id!r} is no run id: one looks like 20260101T020000Z-1a2b3c4d")
     runs = list_runs(store)
+    if not runs and store.names(_NEXT_FOLDER):
+        raise UserError(f"what lies in {store.location} {_NEWER}")
     if not runs:
         raise UserError(f"no run in {store.location}: measure one first, or name the place that has them")
     for run in runs:
@@ -130,12 +158,24 @@ def read_run(store: Store, run_id: str | None) -> StoredRun:
 def _ids(store: Store, name: str, ours: re.Pattern[str]) -> tuple[str, str]:
     """The run id and the partition in the name of one of our files."""
     match = ours.fullmatch(name)
-    if match is None:
+    if match is None or not _is_date(match["dt"]):
         raise UserError(
             f"{store.location}/{name} is not one of our files: move it away, because every query over "
             "the folder reads it too"
         )
     return match["run_id"], match["dt"]
+
+
+def _is_date(dt: str) -> bool:
+    try:
+        return str(date.fromisoformat(dt)) == dt
+    except ValueError:  # it has the form of one, such as 2026-02-30
+        return False
+
+
+def _together(tables: Iterable[pa.Table], columns: Sequence[str]) -> pa.Table:
+    none = _as_read(SAMPLES).empty_table().select(columns)
+    return pa.concat_tables([none, *tables]).unify_dictionaries()
 
 
 def _table(store: Store, name: str, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
@@ -146,20 +186,32 @@ def table_of(stored: bytes, where: str, schema: pa.Schema, columns: Sequence[str
     """The wanted columns of a file, their checksums and the types of all columns compared.
 
     Raises:
-        UserError: if it is damaged, or has other columns; `where` names it.
+        DamagedError: if it is damaged, or has other columns; `where` names it.
     """
     content = pa.BufferReader(stored)
     try:
         found = pq.read_schema(content)
+        if len(found) > len(schema) and pa.schema(list(found)[: len(schema)]) == schema:
+            raise DamagedError(f"{where} {_NEWER}")  # columns are added at the end only
         if not len(found) or found != pa.schema(list(schema)[: len(found)]):
-            raise UserError(f"{where} has other columns than this version writes: move it away")
+            raise DamagedError(f"{where} has other columns than this version writes: move it away")
         texts = [field.name for field in found if field.type == pa.string()]
         file = pq.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
         table = _with_later_columns(file.read(columns), schema, columns)
         table.validate(full=True)  # headers have no checksum: an index may point past its dictionary
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a damaged column's name
-        raise UserError(f"{where} is damaged: move it away or restore it ({error})") from error
+        raise DamagedError(f"{where} is damaged: move it away or restore it ({error})") from error
     return _with_light_nulls(table)
+
+
+def refuse_newer(row: Mapping[str, Any], where: str) -> None:
+    """Refuse a run's row of a schema that this version does not know: its columns may mean something else.
+
+    Raises:
+        DamagedError: if it is one; `where` names the file.
+    """
+    if (row["schema_version"] or 0) > SCHEMA_VERSION:
+        raise DamagedError(f"{where} {_NEWER}")
 
 
 def _with_light_nulls(table: pa.Table) -> pa.Table:

@@ -23,7 +23,7 @@ from configs.run_record import CellRecord, RunIdentity, dt_of
 from flows import compare_history as module
 from flows.compare_history import compare_history
 from tasks.results.changes import read_changes
-from tasks.results.names import CHANGES_FOLDER, changes_name
+from tasks.results.names import CHANGES_FOLDER, TOLD_NAME, changes_name
 from tasks.results.store import open_store
 from tasks.results.told import read_told
 from tasks.results.writer import write_nightly, write_run
@@ -155,6 +155,33 @@ def test_somebody_is_told_also_where_the_table_of_changes_cannot_be_read(
     assert f"{path} is damaged: move it away or restore it" in (state.message or "")
     assert len(events_of(prefect_api_url, state, 2)) == 2
     assert read_told(open_store(results)) is not None
+
+
+@pytest.mark.parametrize("folder", ["nightly", "runs"])
+def test_a_damaged_night_is_named_and_the_others_are_compared_and_told(
+    results: Path, prefect_api_url: str, folder: str
+) -> None:
+    path = sorted((results / "v1" / folder).rglob("*.parquet"))[3]
+    path.write_bytes(b"damaged")
+    state = compared(results)
+    assert state.is_failed()
+    assert f"NOT READ: {path} is damaged: move it away or restore it" in (state.message or "")
+    assert len(events_of(prefect_api_url, state, 2)) >= 2
+    assert read_changes(open_store(results), "nightly")
+
+
+def test_where_what_was_told_is_damaged_people_are_told_again_and_it_is_left_as_it_is(
+    results: Path, prefect_api_url: str
+) -> None:
+    path = results / TOLD_NAME
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"damaged")
+    state = compared(results)
+    assert state.is_failed()
+    assert f"{path} is damaged: move it away or restore it" in (state.message or "")
+    assert len(events_of(prefect_api_url, state, 2)) == 2
+    assert path.read_bytes() == b"damaged"
+    assert read_changes(open_store(results), "nightly")
 
 
 @pytest.mark.parametrize(
