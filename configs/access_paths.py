@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field
 
-from configs.base import Model, Size
+from configs.base import Line, Model, Seconds, Size
 from configs.targets import (
     BUCKET_KINDS,
     AcceleratedBucketTarget,
@@ -23,7 +23,7 @@ Ability = Literal["objects", "first_requests", "files", "trees", "both_sides"]
 from and to a local disk, `trees` as well but whole folders at once; `both_sides` sees a bucket and its mount.
 """
 
-Executable = Annotated[str, Field(min_length=1)]
+Executable = Line
 """A program's name, looked up on the PATH and then beside Python, or its path."""
 
 
@@ -37,9 +37,9 @@ class Boto3Api(Model):
     abilities: ClassVar[tuple[Ability, ...]] = ("objects", "first_requests")
     requests: ClassVar[Requests] = "one_per_object"
     kind: Literal["boto3_api"] = "boto3_api"
-    connect_timeout_s: PositiveFloat = 3.0
-    read_timeout_s: PositiveFloat = 60.0
-    max_attempts: PositiveInt = 3
+    connect_timeout_s: Seconds = 3.0
+    read_timeout_s: Seconds = 60.0
+    max_attempts: Annotated[int, Field(ge=1, le=1000)] = 3
     retry_mode: Literal["legacy", "standard", "adaptive"] = "standard"
     upload_checksums: Literal["when_supported", "when_required"] | None = None
     """Whether uploads carry a checksum that no operation asks for; none takes the client's own default."""
@@ -71,9 +71,9 @@ class Obstore(Model):
     abilities: ClassVar[tuple[Ability, ...]] = ("objects",)
     requests: ClassVar[Requests] = "one_per_object"
     kind: Literal["obstore"] = "obstore"
-    connect_timeout_s: PositiveFloat = 3.0
-    read_timeout_s: PositiveFloat = 60.0
-    max_attempts: PositiveInt = 3
+    connect_timeout_s: Seconds = 3.0
+    read_timeout_s: Seconds = 60.0
+    max_attempts: Annotated[int, Field(ge=1, le=1000)] = 3
 
 
 class TransferManager(Model):

@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from configs.base import Model, Size
+from configs.base import Count, Line, Model, Size
 from configs.datasets import Blobs
 from configs.errors import UserError
 from configs.kinds import CRT_BENCHMARK
@@ -35,21 +35,21 @@ from configs.workloads import BlobRead, BlobWrite, FileDownload, FileUpload, Lef
 
 _VERSION: Final = 2
 _LARGEST_FILE_BYTES: Final = 64 * 1024**2  # the largest that ships, of 50,000 files, has 7 MB
+_LONGEST_SHOWN: Final = 80  # of what somebody else's file says, in the reason
 _MOST_OPERATIONS: Final = 10_000_000
 _LARGEST_OBJECT_BYTES: Final = 5 * 1024**3
 _UNITS: Final = {"byte": 1, "bytes": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 Action = Literal["upload", "download"]
-Count = Annotated[int, Field(ge=1)]
 
 
 class CrtBenchmark(Model):
     """What a suite says of such a file."""
 
     kind: Literal["crt_benchmark"] = "crt_benchmark"
-    file: Annotated[str, Field(min_length=1)]
+    file: Line
     """Its path, relative to the file that names it."""
-    repeats: PositiveInt | None = None
+    repeats: Count | None = None
     """In place of the file's `maxRepeatCount`."""
 
 
@@ -72,7 +72,7 @@ class _RunFile(Model):
 class _SourceFile(Model):
     comment: str = ""
     action: Action
-    fileSize: Annotated[str, Field(pattern=r"^\d+(byte|bytes|KiB|MiB|GiB)$")]  # noqa: N815 - their name
+    fileSize: Annotated[str, Field(pattern=r"^[0-9]{1,15}(byte|bytes|KiB|MiB|GiB)$")]  # noqa: N815 - their name
     numFiles: Count = 1  # noqa: N815 - their name
     filesOnDisk: bool = True  # noqa: N815 - their name
     checksum: str | None = None
@@ -157,6 +157,8 @@ def counterpart_of(benchmark: CrtBenchmark, file: Path) -> Counterpart:
         OSError: The file cannot be read, or is larger than 64 MiB.
         UnicodeDecodeError: It is no text.
     """
+    if not file.is_file() and file.exists():
+        raise OSError("it is no file")  # a pipe would be waited for
     if file.stat().st_size > _LARGEST_FILE_BYTES:
         raise OSError(f"it is larger than {_LARGEST_FILE_BYTES:,} bytes")
     text = file.read_text(encoding="utf-8")
@@ -172,7 +174,9 @@ def _content(text: str, name: str) -> _Content:
     if name.endswith(".run.json"):
         version = _version(text)
         if version != _VERSION:
-            raise _NoCounterpartError(f"it is of version {version}, and version {_VERSION} is known")
+            raise _NoCounterpartError(
+                f"it is of version {str(version)[:_LONGEST_SHOWN]}, and version {_VERSION} is known"
+            )
         return _of_run(_checked(_RunFile, text))
     raise _NoCounterpartError("its name ends neither in .run.json nor in .src.json")
 
@@ -189,7 +193,7 @@ def _checked(model: type[_File], text: str) -> _File:
         return model.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"])
+        place = ".".join(str(step) for step in first["loc"])[:_LONGEST_SHOWN]
         if first["type"] == "extra_forbidden":
             raise _NoCounterpartError(f"its field {place} is not known") from error
         raise _NoCounterpartError(f"{place or 'it'}: {first['msg']}") from error
@@ -219,7 +223,8 @@ def _of_source(source: _SourceFile) -> _Content:
 def _refuse_checksum(checksum: str | None) -> None:
     if checksum is not None:
         raise _NoCounterpartError(
-            f"it asks for {checksum} checksums, and every client here sends what it sends by itself"
+            f"it asks for {checksum[:_LONGEST_SHOWN]} checksums, and every client here sends what it sends "
+            "by itself"
         )
 
 

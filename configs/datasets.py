@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
-from configs.base import Model, Seed, Size
+from configs.base import Count, Line, Model, Seed, Size
 
 
 class CloudTrailGenerated(Model):
@@ -14,8 +14,8 @@ class CloudTrailGenerated(Model):
     """
 
     kind: Literal["cloudtrail_generated"] = "cloudtrail_generated"
-    files: PositiveInt = 302
-    records: NonNegativeInt = 11_395
+    files: Count = 302
+    records: Annotated[int, Field(ge=0, le=1_000_000_000)] = 11_395
     seed: Seed = 20_260_501
 
     @model_validator(mode="after")
@@ -32,7 +32,7 @@ class CloudTrailCopied(Model):
     """Real CloudTrail logs, copied from a folder or `s3://bucket/prefix`; keys are kept from AWSLogs/ on."""
 
     kind: Literal["cloudtrail_copied"] = "cloudtrail_copied"
-    source: Annotated[str, Field(min_length=1)]
+    source: Line
 
 
 class Blobs(Model):
@@ -40,7 +40,7 @@ class Blobs(Model):
 
     kind: Literal["blobs"] = "blobs"
     size: Size
-    unique_count: PositiveInt = 105
+    unique_count: Count = 105
     seed: Seed = 20_260_701
 
 
@@ -51,7 +51,7 @@ class FileTree(Model):
     """
 
     kind: Literal["file_tree"] = "file_tree"
-    files: PositiveInt = 12_086
+    files: Count = 12_086
     mean_size: Size = Size(354_541)
     scale: Annotated[float, Field(gt=0, le=1)] = 1.0
     """The share of the files that is made, each of a size as in the whole."""

@@ -1,10 +1,10 @@
 """YAML documents of a suite, and where in them each value is written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -15,6 +15,12 @@ from configs.errors import UserError
 Steps = Sequence[str]
 """The keys from the top of a document to a value."""
 
+
+_LARGEST: Final = 256 * 1024
+"""Bytes of one document: the largest suite that ships has 6,000; the slowest YAML of so many takes 10 s."""
+
+_SHOWN: Final = 200
+"""Characters of what was given, in a message."""
 
 _CLOSED_BY_A_CHARACTER = frozenset({"flow mapping", "flow sequence", "quoted scalar"})
 """What ruamel says that it was reading, of which a forgotten end is noticed later."""
@@ -59,11 +65,15 @@ def read_document(path: Path, what: str, keys: Steps) -> Document:
         UserError: It cannot be read, or is no mapping in YAML.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
+        with path.open("rb") as file:  # which may have no end, such as /dev/zero
+            content = file.read(_LARGEST + 1)
+        text = content.decode("utf-8")
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise UserError(f"{path}: this is no {what}: it is no text file in UTF-8") from error
         raise UserError(f"{path}: the {what} cannot be read: {error}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: this is no {what}: it is no text file in UTF-8") from error
+    if len(content) > _LARGEST:
+        raise UserError(f"{path}: this is no {what}: it is larger than {_LARGEST:,} bytes")
     return parse_document(text, str(path), what, keys, path.parent)
 
 
@@ -82,9 +92,51 @@ def parse_document(text: str, where: str, what: str, keys: Steps, folder: Path) 
         raise UserError(message) from error
     except RecursionError as error:
         raise UserError(f"{where}: this is no {what}: it is nested too deeply") from error
+    except Exception as error:  # ruamel's own slips, such as on a mapping that is merged into itself
+        raise UserError(f"{where}: this is no valid YAML: {type(error).__name__}") from error
     if not isinstance(content, CommentedMap):
         raise UserError(f"{where}: a {what} is a mapping with the keys {', '.join(keys)}")
+    for line, told in _unseen_texts(content):
+        raise UserError(f"{where}{f':{line}' if line else ''}: {told}")
     return Document(where, content, folder)
+
+
+def shortened(given: object) -> str:
+    """What was given, as it stands in a message: on one line, and not longer than anybody reads."""
+    text = repr(given)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def unseen_in(text: object, allowed: str = "") -> str:
+    """What to say of a text with characters that nobody sees, or that a terminal obeys; empty for any other.
+
+    They would stand in messages, names and reports, where they hide or turn what else is there.
+    """
+    if not isinstance(text, str):
+        return ""
+    sign = next((sign for sign in text if not (sign.isprintable() or sign in allowed)), "")
+    return (
+        f"{shortened(text)} has the character U+{ord(sign):04X}, which nobody sees: write it without"
+        if sign
+        else ""
+    )
+
+
+def _unseen_texts(content: CommentedMap) -> Iterator[tuple[int, str]]:
+    """What `unseen_in` says of keys and texts, each with its line or 0; what aliases repeat once."""
+    seen: set[int] = set()
+    nodes: list[Any] = [content]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or not isinstance(node, CommentedMap | CommentedSeq):
+            continue
+        seen.add(id(node))
+        pairs = node.items() if isinstance(node, CommentedMap) else enumerate(node)
+        for key, value in pairs:
+            mark = (node.lc.data or {}).get(key)
+            if told := unseen_in(key) or unseen_in(value, "\n\t"):
+                yield mark[0] + 1 if mark else 0, told
+            nodes.append(value)
 
 
 def _no_yaml(error: MarkedYAMLError) -> str:

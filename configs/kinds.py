@@ -4,6 +4,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from configs.access_paths import AccessPathConfig
 from configs.datasets import DatasetConfig
+from configs.documents import shortened
 from configs.overlays import nearest
 from configs.targets import TargetConfig
 from configs.workloads import LeftOut, WorkloadConfig
@@ -33,7 +34,7 @@ _KINDS: Final = {
 def no_such_kind(section: str, given: object) -> str:
     """What to say of a kind that is none, or of none at all, in a section of a suite."""
     what, names = _KINDS[section]
-    wrong = "this key is missing" if given is None else f"{given!r} is no kind of {what}"
-    near = nearest(str(given), names)
+    wrong = "this key is missing" if given is None else f"{shortened(given)} is no kind of {what}"
+    near = nearest(given, names) if isinstance(given, str) else ""
     meant = f"; did you mean {near!r}?" if near else ";"
     return f"{wrong}{meant} the kinds of {what} are: {', '.join(names)}"

@@ -1,6 +1,7 @@
 """From what pydantic found wrong in a suite to messages that name file, line and key."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from configs.base import IDENTIFIER_PATTERN, Model
+from configs.documents import shortened
 from configs.fitness import UnfitPartsError
 from configs.kinds import no_such_kind
 from configs.overlays import Stack, suggestion
@@ -20,6 +22,11 @@ LAB_OVERLAYS = "lab"
 
 _PLACEHOLDER = "FILL-IN"
 """How a value ends that a suite ships with and that is none."""
+
+_MOST_TOLD = 50
+"""Mistakes that are told: nobody reads more, and each is looked up in all documents."""
+
+_LONGEST_KEY = 200
 
 _PLACES = (("targets",), ("venues",))
 _TO_BE_GIVEN = "; give it with --set "
@@ -44,8 +51,12 @@ def explain(
         model: what was to be made of them.
         at: where in the documents that model begins.
     """
-    lines = [line for details in error.errors() for line in _lines(details, stack, model, at)]
-    return "\n".join(dict.fromkeys([*lines, *_not_filled_in(stack)]))
+    found = error.errors(include_url=False)
+    lines = [line for details in found[:_MOST_TOLD] for line in _lines(details, stack, model, at)]
+    told = list(dict.fromkeys([*lines, *_not_filled_in(stack)]))
+    if len(found) > _MOST_TOLD:
+        told.append(f"{stack.documents[0].where}: and {len(found) - _MOST_TOLD:,} more mistakes")
+    return "\n".join(told)
 
 
 def _lines(details: ErrorDetails, stack: Stack, model: type[Model], at: tuple[str, ...]) -> list[str]:
@@ -82,7 +93,8 @@ def _at(path: tuple[str, ...], stack: Stack) -> str:
     if document.where == f"--set {key}":
         return f"{document.where}: "
     place = f"{document.where}:{line}" if line else document.where
-    return f"{place}: {key}: " if key else f"{place}: "
+    shown = key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
+    return f"{place}: {shown}: " if key else f"{place}: "
 
 
 def _how_to_fill_in(path: tuple[str, ...], stack: Stack) -> str:
@@ -105,14 +117,14 @@ def is_to_be_given(line: str) -> bool:
 def _what_is_wrong(details: ErrorDetails, path: tuple[str, ...], stack: Stack, model: type[Model]) -> str:
     kind = details["type"]
     if kind == "extra_forbidden":
-        known = _fields_at(model.model_json_schema(), details["loc"][:-1])
+        known = _fields_at(_schema_of(model), details["loc"][:-1])
         return f"unknown key{suggestion(path[-1], known, stack.siblings(path))}"
     if kind == "missing":
         return "this key is missing"
     given = details["input"]
     if isinstance(given, str) and given.endswith(_PLACEHOLDER):
         return "this key is to be filled in"
-    shown = f" (given: {given!r})" if isinstance(given, str | int | float) else ""
+    shown = f" (given: {shortened(given)})" if isinstance(given, str | int | float) else ""
     if kind.startswith("byte_size"):
         return f"this is no size; write bytes as a number, or with a unit such as 64 KiB or 16 MiB{shown}"
     if details.get("ctx", {}).get("pattern") == IDENTIFIER_PATTERN:
@@ -147,6 +159,12 @@ def _below(values: object, path: tuple[str, ...]) -> object:
     for step in path:
         values = values.get(step) if isinstance(values, Mapping) else None
     return values
+
+
+@lru_cache(maxsize=8)
+def _schema_of(model: type[Model]) -> dict[str, Any]:
+    """Made once for all mistakes: it takes 20 ms."""
+    return model.model_json_schema()
 
 
 def _fields_at(schema: dict[str, Any], loc: tuple[int | str, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from configs.documents import Document, Steps
+from configs.documents import Document, Steps, shortened, unseen_in
 from configs.errors import UserError
 
 NAMED_PARTS: Final = ("targets", "venues", "datasets", "configurations", "workloads")
@@ -100,11 +100,14 @@ def setting_document(setting: str, below: Stack) -> Document:
     Raises:
         UserError: It is not of that form, or what the path leads through is not in the suite.
     """
+    if told := unseen_in(setting, "\n\t"):
+        raise UserError(f"--set: {told}")
     written, equals, text = setting.partition("=")
     path = written.strip().split(".")
     where = f"--set {written.strip()}"
-    if not equals or not all(path):
-        raise UserError(f"--set {setting}: write it as --set path.to.key=value")
+    if not equals or not all(path) or not written.isprintable():
+        shown = setting if setting.isprintable() else shortened(setting)
+        raise UserError(f"--set {shown}: write it as --set path.to.key=value")
     node: object = below.values
     for number, step in enumerate(path[:-1]):
         through = ".".join(path[: number + 1])
@@ -126,9 +129,13 @@ def _scalar(text: str, where: str) -> object:
     try:
         value: object = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"{where}: {text!r} is no YAML value; put quotes around a text") from error
+        raise UserError(f"{where}: {shortened(text)} is no YAML value; put quotes around a text") from error
     if isinstance(value, dict | list | set):
-        raise UserError(f"{where}: {text!r} is more than one value; give a number, true, false, null or text")
+        raise UserError(
+            f"{where}: {shortened(text)} is more than one value; give a number, true, false, null or text"
+        )
+    if told := unseen_in(value, "\n\t"):
+        raise UserError(f"{where}: {told}")
     return value if isinstance(value, str | int | float | None) else text  # a date is a text here
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from configs.base import Identifier, Model, Seed
+from configs.base import Identifier, Line, Model, Seed
 from configs.choices import known_configurations, known_suites
 
 
@@ -30,9 +30,8 @@ _CRON: Final = _of_operator("S3BENCH_NIGHTLY_CRON", "30 2 * * *")
 _TIMEZONE: Final = _of_operator("S3BENCH_TIMEZONE", "UTC")
 
 Results = Annotated[
-    str,
+    Line,
     Field(
-        min_length=1,
         title="Results",
         description="Folder or s3://BUCKET/PREFIX that the Parquet files lie in",
         json_schema_extra=_shown_default(_RESULTS, 20),
@@ -84,7 +83,7 @@ class SuiteParameters(Model):
         ),
     ] = False
     targets_file: Annotated[
-        Annotated[str, Field(min_length=1)] | None,
+        Line | None,
         Field(
             title="Targets file",
             description="YAML file with the one key `targets`, laid over the suite's own targets",
@@ -108,7 +107,7 @@ class SuiteParameters(Model):
         ),
     ] = []
     logs_from: Annotated[
-        Annotated[str, Field(min_length=1)] | None,
+        Line | None,
         Field(
             title="CloudTrail logs from",
             description="Folder or s3://BUCKET/PREFIX to copy the logs from; empty uses the suite's own",
@@ -116,9 +115,8 @@ class SuiteParameters(Model):
         ),
     ] = None
     lab_folder: Annotated[
-        str,
+        Line,
         Field(
-            min_length=1,
             title="Lab folder",
             description="Where the local lab lives, for suites that use it",
             json_schema_extra=_shown_default(_LAB, 80),
@@ -169,6 +167,7 @@ class BenchmarkParameters(SuiteParameters):
         float,
         Field(
             gt=0,
+            allow_inf_nan=False,
             title="Spend at most, in USD",
             description="A run whose estimate is above this does not start; Lambda counts by its upper "
             "bound. The suite's max_cost_usd holds too, so that the smaller one decides; unknown prices are "
@@ -177,7 +176,7 @@ class BenchmarkParameters(SuiteParameters):
         ),
     ] = 5.0
     dask_scheduler: Annotated[
-        Annotated[str, Field(pattern=r"^(tcp|tls)://([^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):\d+$")] | None,
+        Annotated[str, Field(pattern=r"^(tcp|tls)://([^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$")] | None,
         Field(
             title="Dask scheduler",
             description="Whose workers run the clients of cells with several, such as tcp://host:8786; empty "

@@ -8,7 +8,9 @@ from pydantic import AwareDatetime, Field, NonNegativeInt
 from configs.base import Identifier, Model
 from configs.manifest import LeftOut
 
-RUN_ID_PATTERN = r"^\d{8}T\d{6}Z-[0-9a-f]{8}$"
+RUN_ID_PATTERN = r"^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$"
+
+DT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
 
@@ -18,7 +20,7 @@ class RunIdentity(Model):
 
     run_id: RunId
     """UTC start and eight random hexadecimal digits: `20260101T020000Z-1a2b3c4d`."""
-    dt: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    dt: Annotated[str, Field(pattern=DT_PATTERN)]
     """UTC date of the scheduled night: the partition."""
 
 

@@ -1,13 +1,11 @@
 """A suite: which configurations do which workloads over which data, how often, and what that may cost."""
 
 import hashlib
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
     Field,
-    PositiveFloat,
     ValidationError,
     ValidatorFunctionWrapHandler,
     field_validator,
@@ -15,7 +13,7 @@ from pydantic import (
 )
 
 from configs.access_paths import AccessPathConfig, why_unsupported
-from configs.base import Identifier, Model, Seed
+from configs.base import Identifier, LocalPath, Model, Seconds, Seed
 from configs.datasets import CloudTrailCopied, CloudTrailGenerated, DatasetConfig, FileTree
 from configs.errors import UserError
 from configs.fitness import UnfitPartsError, problems_of
@@ -136,14 +134,14 @@ class Suite(Model):
     """
     blocks: Annotated[int, Field(ge=1, le=100)] = 5
     """Short runs of each cell, each in a process of its own, interleaved with those of the other cells."""
-    block_timeout_s: PositiveFloat = 900.0
+    block_timeout_s: Seconds = 900.0
     seed: Seed | None = None
     """Seed of the order of blocks; none takes a fresh one, which the run stores."""
-    max_cost_usd: PositiveFloat | None = 1.0
+    max_cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = 1.0
     """A run whose estimate is above this does not start; none switches the cap off."""
     baseline: Identifier | None = None
     """The configuration that ratios are relative to; none takes the first."""
-    scratch: Path | None = None
+    scratch: LocalPath | None = None
     """A folder on a local disk for files that are moved; none takes one below the temporary folder."""
     targets: dict[Identifier, TargetConfig]
     venues: dict[Identifier, LambdaVenueConfig] = {}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from configs.access_paths import AccessPathConfig, AwsCli, S5cmd, TransferManager
 from configs.base import Model
-from configs.targets import Region
+from configs.targets import Endpoint, Region
 from configs.workloads import LeftOut, WorkloadConfig
 
 LOCAL: Final = "local"
@@ -30,7 +30,7 @@ class LambdaVenueConfig(Model):
     """Whether it runs in a VPC, as it must to have a file system."""
     direct_s3_read: Literal["auto", "enabled", "disabled"] | None = None
     """How its S3 Files file system reads: `auto` asks the bucket directly from 512 MB of memory on."""
-    endpoint_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
+    endpoint_url: Endpoint | None = None
     """None: Amazon's own endpoint for the region; in the lab an emulator that the lab starts for a run."""
 
 

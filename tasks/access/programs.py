@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from configs.paths import expanded
+
 if TYPE_CHECKING:
     from resource import struct_rusage
 
@@ -60,7 +62,7 @@ class ProgramError(Exception):
 def find_program(wanted: str) -> Found | None:
     """Look a program up: a path as it is, a name on the PATH and then beside Python; None where it is not."""
     if os.sep in wanted:
-        path = shutil.which(Path(wanted).expanduser())
+        path = shutil.which(expanded(wanted))
         return Found(Path(path), "configured") if path else None
     for where, folders in (("on the PATH", None), ("beside Python", str(Path(sys.executable).parent))):
         path = shutil.which(wanted, path=folders)
@@ -73,7 +75,7 @@ def why_not_found(wanted: str) -> str:
     """What is wrong with a program that `find_program` does not find."""
     if os.sep not in wanted:
         return "is neither on the PATH nor beside Python"
-    path = Path(wanted).expanduser()
+    path = expanded(wanted)
     if path.is_dir():
         return "is a folder"
     return "is not executable: chmod +x it" if path.exists() else "does not exist"

@@ -130,7 +130,8 @@ def _month_of(name: str) -> str | None:
         night = date.fromisoformat(partition.removeprefix("dt="))
     except ValueError:
         return None
-    return f"{night:%Y-%m}" if partition == f"dt={night}" else None
+    is_one = partition == f"dt={night}" and night.year < date.max.year  # no day comes after the last month
+    return f"{night:%Y-%m}" if is_one else None
 
 
 def _end_of(month: str) -> date:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from configs.errors import UserError
 from tasks.results.athena import DATABASE, TABLES, VIEWS, StoredTable, checked_database, view_sql
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ def duckdb_views(store: "Store", database: str = DATABASE) -> str:
         database: the name of the schema.
 
     Raises:
-        UserError: if the store cannot be listed.
+        UserError: if the store cannot be listed, or DuckDB would read other things out of its path.
     """
     schema = checked_database(database)
-    root = store.location if "://" in store.location else str(Path(store.location).resolve())
+    root = _readable(store.location)
     statements = ["SET TimeZone = 'UTC'", f"CREATE SCHEMA IF NOT EXISTS {schema}"]
     if root.startswith("s3://"):
         statements[:0] = [
@@ -64,7 +65,7 @@ def _view(table: StoredTable, root: str, schema: str, *, is_empty: bool) -> str:
     if is_empty:
         return text
     in_path = re.findall(r"(\w+)=\*", table.pattern)
-    files = f"'{_globbed(root)}/{table.pattern}', union_by_name = true"
+    files = f"'{globbed(root)}/{table.pattern}', union_by_name = true"
     if in_path:
         types = ", ".join(f"'{name}': VARCHAR" for name in in_path)
         files += f", hive_partitioning = true, hive_types = {{{types}}}"
@@ -73,6 +74,17 @@ def _view(table: StoredTable, root: str, schema: str, *, is_empty: bool) -> str:
     return f"{text}\nUNION ALL BY NAME\nSELECT {chosen} FROM read_parquet({files})"
 
 
-def _globbed(root: str) -> str:
+def _readable(location: str) -> str:
+    """The whole path. DuckDB reads columns out of folders such as `config=x` above the store as well."""
+    root = location if "://" in location else str(Path(location).absolute())
+    if "=" in root or "\\" in root:
+        raise UserError(
+            f"results at {root}: DuckDB takes a folder NAME=VALUE for a column of every row, and \\ for a "
+            "stroke: name the results by a link, or move them to a place, without those signs"
+        )
+    return root
+
+
+def globbed(root: str) -> str:
     """A path as it stands in a glob and in a literal."""
     return re.sub(r"([*?\[])", r"[\1]", root).replace("'", "''")

@@ -27,7 +27,11 @@ from tasks.results.sample_lines import LINE_SCHEMA, Logged, SampleLine, what_is_
 
 MOST_BYTES: Final = 1024**3
 """Of one file, unpacked: about two million lines."""
+_MOST_TIMES_PACKED: Final = 200
+"""Lines of one program shrink to a thirtieth; a bomb, of which 1 MiB fills the memory, to a thousandth."""
+_NEVER_A_BOMB_BYTES: Final = 1024**2
 _MOST_NESTED: Final = 4
+_LONGEST_NUMBER: Final = 20
 _LONGEST_HEADER: Final = 4096
 _GZIP: Final = b"\x1f\x8b"
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
@@ -88,9 +92,13 @@ def _unpacked(content: bytes, where: str) -> bytes:
     if content.startswith(_GZIP):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-                content = file.read(MOST_BYTES + 1)
+                most_bytes = min(MOST_BYTES, len(content) * _MOST_TIMES_PACKED + _NEVER_A_BOMB_BYTES)
+                unpacked = file.read(most_bytes + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise UserError(f"{where} begins as gzip does and cannot be unpacked: {error}") from error
+        if most_bytes < len(unpacked) <= MOST_BYTES:
+            raise UserError(f"{where} unpacks to more than {_MOST_TIMES_PACKED} times its size: it is no log")
+        content = unpacked
     if len(content) > MOST_BYTES:
         raise UserError(f"{where} is larger than {MOST_BYTES // 1024**2:,} MiB: import it in parts")
     return content
@@ -107,9 +115,18 @@ def _entries(text: str, where: str) -> Iterator[_Entry]:
     elif _is_csv(text):
         yield from _rows(text, where)
     else:
-        for number, line in enumerate(text.split("\n"), 1):
+        for number, line in enumerate(_lines(text), 1):
             if line.strip():
                 yield number, line
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One line after the other, so that the text is not held twice."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def _document(text: str) -> object | None:
@@ -231,7 +248,7 @@ def _time_in(event: Mapping[str, object]) -> datetime | None:
     for name in _TIMES:
         value = event.get(name)
         if isinstance(value, str) and value.strip().isdecimal():
-            value = int(value.strip()[:20])
+            value = int(value.strip()[:_LONGEST_NUMBER])
         if isinstance(value, str) and (found := _TIME.search(value)):
             return _moment(found[0])
         if isinstance(value, int) and not isinstance(value, bool):
@@ -252,7 +269,8 @@ def _moment_of_ms(time_ms: int) -> datetime:
     try:
         return _sensible(datetime.fromtimestamp(time_ms / 1000, UTC))
     except (ValueError, OverflowError, OSError) as error:
-        raise BadLineError(f"its time {time_ms} is no number of milliseconds since 1970") from error
+        told = str(time_ms)[:_LONGEST_NUMBER]
+        raise BadLineError(f"its time {told} is no number of milliseconds since 1970") from error
 
 
 def _sensible(moment: datetime) -> datetime:

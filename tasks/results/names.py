@@ -7,10 +7,10 @@ import re
 from typing import Final
 
 from configs.base import IDENTIFIER_PATTERN
-from configs.run_record import RUN_ID_PATTERN, RunIdentity
+from configs.run_record import DT_PATTERN, RUN_ID_PATTERN, RunIdentity
 from tasks.results.schema import VERSION_FOLDER
 
-_DT: Final = r"dt=(?P<dt>\d{4}-\d{2}-\d{2})"
+_DT: Final = rf"dt=(?P<dt>{DT_PATTERN.strip('^$')})"
 _RUN: Final = rf"(?P<run_id>{RUN_ID_PATTERN.strip('^$')})"
 _IDENTIFIER: Final = IDENTIFIER_PATTERN.strip("^$")
 

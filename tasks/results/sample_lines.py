@@ -18,6 +18,8 @@ LINE_SCHEMA: Final = "s3_access_benchmark_v1"
 
 _MOST_MS: Final = 900_000.0
 """The longest that an invocation of Lambda takes (AWS Lambda Developer Guide, quotas)."""
+_LEAST_MS: Final = 1e-6
+"""A nanosecond: less would be stored as 0, of which no ratio and no logarithm can be taken."""
 _MOST_BYTES: Final = 50 * 10**12
 """The largest object of Amazon S3 (Amazon S3 User Guide, since December 2025)."""
 _MOST_COUNT: Final = 10_000_000
@@ -42,7 +44,7 @@ class SampleLine(BaseModel):
     sample_index: Count
     sample_count: Count
     warmup: Count | bool
-    elapsed_ms: Annotated[float, Field(gt=0, le=_MOST_MS, allow_inf_nan=False)]
+    elapsed_ms: Annotated[float, Field(ge=_LEAST_MS, le=_MOST_MS, allow_inf_nan=False)]
     cold_invocation: bool
     request_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,128}$")]
     runtime: Annotated[str, Field(pattern=r"^[\x20-\x7e]{0,64}$")]

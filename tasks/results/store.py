@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Protocol
 
+from configs.base import is_prefix
 from configs.errors import UserError
 from configs.targets import BUCKET_NAME_PATTERN
 from tasks.results.local_store import LocalStore
@@ -96,15 +97,14 @@ def open_store(location: str | Path) -> Store:
     if "://" not in text:
         return LocalStore(_folder(text))
     bucket, _, prefix = text.removeprefix("s3://").rstrip("/").partition("/")
-    parts = prefix.split("/")
     if (
         not text.startswith("s3://")
         or re.fullmatch(BUCKET_NAME_PATTERN, bucket) is None
-        or any(part in {"", ".", ".."} for part in parts)
+        or not is_prefix(prefix)
     ):
         raise UserError(
             f"results location {text!r}: give a folder, or s3://BUCKET/PREFIX with a prefix of its own, "
-            "such as s3://my-bucket/s3bench-results"
+            "such as s3://my-bucket/s3bench-results, of letters, digits and !_.()=+@,:- alone"
         )
     return S3Store(bucket, prefix)
 
@@ -122,6 +122,8 @@ def open_existing_store(location: str | Path) -> Store:
 
 
 def _folder(text: str) -> Path:
+    if "\0" in text:
+        raise UserError(f"results location {text!r}: no folder has such a name")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:  # what pathlib raises for a home that it cannot find
