@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from configs import lab_buckets
 from configs.datasets import Blobs, CloudTrailCopied, CloudTrailGenerated, FileTree
-from configs.targets import MUST_BE_GIVEN, BucketTarget, DirectoryBucketTarget, MountTarget
+from configs.targets import MUST_BE_GIVEN, AnyBucket, BucketTarget, DirectoryBucketTarget, MountTarget
 from configs.venues import LOCAL
 from configs.workloads import (
     BEGIN_WITHIN,
@@ -66,6 +66,21 @@ def _target_problems(suite: "Suite") -> Iterator[Problem]:
             key, message = MUST_BE_GIVEN[target.kind]
             if getattr(target, key) is None:
                 yield Problem((*place, key), message, missing=True)
+        if not isinstance(target, MountTarget):
+            yield from _nested_prefix_problems(suite, place, target)
+
+
+def _nested_prefix_problems(suite: "Suite", place: tuple[str, ...], inner: AnyBucket) -> Iterator[Problem]:
+    """What lies among the data or the runs of another target is taken for a part of those, and removed."""
+    for name, outer in suite.targets.items():
+        if isinstance(outer, MountTarget) or outer.bucket != inner.bucket:
+            continue
+        if f"{inner.prefix}/".startswith((f"{outer.prefix}/datasets/", f"{outer.prefix}/runs/")):
+            message = (
+                f"{inner.prefix} lies within the datasets or runs of target {name!r}, which are removed: "
+                "give it a prefix beside those"
+            )
+            yield Problem((*place, "prefix"), message)
 
 
 def _mount_problems(suite: "Suite", place: tuple[str, ...], target: MountTarget) -> Iterator[Problem]:

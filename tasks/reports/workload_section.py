@@ -87,8 +87,8 @@ def _paces(report: "Report", workload_id: str) -> tuple[str, ...]:
     }
     return tuple(
         wording.printable(
-            f"An open loop: {rate} operations per second are due, whatever those before them take. One that "
-            "is due while all threads wait begins late, and its response time counts that."
+            f"An open loop: {float(rate):g} operations per second are due, whatever those before them take. "
+            "One that is due while all threads wait begins late, and its response time counts that."
         )
         for rate in sorted(asked)
     )

@@ -156,3 +156,34 @@ def test_a_key_that_would_leave_a_mount_or_be_another_ones_file_has_no_path(
     assert mount.path_of(f"{root_prefix}a/..b/c/") == Path("/mnt/logs/a/..b/c")
     with pytest.raises(ValueError, match="does not lie on a mount"):
         mount.path_of(f"{root_prefix}{below}")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "refused"),
+    [
+        ("team/datasets/d", True),
+        ("team/runs/mine", True),
+        ("team/datasets", True),
+        ("team/other", False),
+        ("team/datasets-of-mine", False),
+        ("team", False),
+    ],
+)
+def test_nothing_of_ours_lies_among_the_data_or_the_runs_of_another_target(
+    prefix: str, refused: bool
+) -> None:
+    text = MOUNT_ON_AWS.replace('"team/"', '""').replace(
+        "  b: {kind: bucket, bucket: logs, prefix: team/s3bench}\n",
+        "  b: {kind: bucket, bucket: logs, prefix: team}\n"
+        f"  inner: {{kind: bucket, bucket: logs, prefix: {prefix}}}\n"
+        f"  elsewhere: {{kind: bucket, bucket: other-logs, prefix: {prefix}}}\n",
+    )
+    if not refused:
+        parse_suite(text, "s.yaml")
+        return
+    with pytest.raises(UserError) as raised:
+        parse_suite(text, "s.yaml")
+    assert f"targets.inner.prefix: {prefix} lies within the datasets or runs of target 'b'" in str(
+        raised.value
+    )
+    assert "elsewhere" not in str(raised.value)

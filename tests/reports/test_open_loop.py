@@ -41,7 +41,7 @@ def test_what_somebody_waited_who_came_at_that_rate_stands_beside_the_time_of_th
 
 def test_the_rate_is_told_and_what_it_means(run: "Run") -> None:
     sentences = section_of(paced(run)).sentences
-    assert any(one.startswith("An open loop: 20.0 operations per second are due") for one in sentences)
+    assert any(one.startswith("An open loop: 20 operations per second are due") for one in sentences)
 
 
 def test_a_response_time_is_no_stage_that_adds_up(run: "Run") -> None:
