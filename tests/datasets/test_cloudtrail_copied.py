@@ -89,6 +89,20 @@ def test_more_logs_than_one_page_of_a_listing_are_all_found(
     assert len(plan.items) == 1_100
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_ten_thousand_logs_are_copied_counted_and_found_again(
+    prepare: Prepare, log_key: Callable[[int], str], log_bytes: Callable[[int], bytes], tmp_path: Path
+) -> None:
+    (tmp_path / log_key(0)).parent.mkdir(parents=True)
+    body = log_bytes(2)
+    for number in range(10_000):
+        (tmp_path / log_key(number)).write_bytes(body)
+    first = prepare(from_folder(tmp_path))
+    assert (len(first.objects), first.records, first.left_out) == (10_000, 20_000, ())
+    assert prepare(from_folder(tmp_path)) == first
+
+
 def test_whatever_is_no_whole_log_is_left_out_and_counted(
     prepare: Prepare, folder: Path, log_key: Callable[[int], str], log_bytes: Callable[[int], bytes]
 ) -> None:
