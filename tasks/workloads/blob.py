@@ -29,32 +29,25 @@ def measure_reads(
     spec: BlockSpec, access: ObjectPath, samples: SampleColumns, start: CommonStart | None = None
 ) -> LoopCost:
     """One block of blob reads: each thread reads objects of its own, or all of them the single one."""
-    if not isinstance(spec.cell.workload, BlobReadConfig):
-        raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
-    threads = spec.cell.workload.concurrency
+    workload = spec.cell.workload
+    if not isinstance(workload, BlobReadConfig):
+        raise TypeError(workload.kind)  # the registry lets no other kind through
+    threads = workload.concurrency
 
     def reads_of(thread: int, part: SampleColumns) -> BlobRead:
         return BlobRead(access, spec.objects[thread::threads] or spec.objects, part)
 
-    return measure_in_threads(
-        reads_of,
-        samples,
-        spec.iterations,
-        spec.warmup,
-        threads,
-        deadline_ns=spec.deadline_ns,
-        start=start,
-        rate_per_s=spec.cell.workload.rate_per_s,
-    )
+    return _measured(spec, workload, reads_of, samples, start)
 
 
 def measure_writes(
     spec: BlockSpec, access: ObjectPath, samples: SampleColumns, start: CommonStart | None = None
 ) -> LoopCost:
     """One block of blob writes; when its clock has stopped, the objects are looked up and removed."""
-    if not isinstance(spec.cell.workload, BlobWriteConfig):
-        raise TypeError(spec.cell.workload.kind)  # the registry lets no other kind through
-    size_bytes, threads = int(spec.cell.workload.size), spec.cell.workload.concurrency
+    workload = spec.cell.workload
+    if not isinstance(workload, BlobWriteConfig):
+        raise TypeError(workload.kind)  # the registry lets no other kind through
+    size_bytes = int(workload.size)
 
     def writes_of(thread: int, _: SampleColumns) -> BlobWrite:
         prefix = f"{spec.write_prefix}{thread:03d}/"
@@ -63,18 +56,28 @@ def measure_writes(
 
     samples.to_look_up = True
     try:
-        return measure_in_threads(
-            writes_of,
-            samples,
-            spec.iterations,
-            spec.warmup,
-            threads,
-            deadline_ns=spec.deadline_ns,
-            start=start,
-            rate_per_s=spec.cell.workload.rate_per_s,
-        )
+        return _measured(spec, workload, writes_of, samples, start)
     finally:  # a loop that breaks off leaves rows too, and none counts that nobody has looked at
         verify_and_remove(spec, access, samples, size_bytes)
+
+
+def _measured(
+    spec: BlockSpec,
+    workload: BlobReadConfig | BlobWriteConfig,
+    make: "Callable[[int, SampleColumns], BlobRead | BlobWrite]",
+    samples: SampleColumns,
+    start: CommonStart | None,
+) -> LoopCost:
+    return measure_in_threads(
+        make,
+        samples,
+        spec.iterations,
+        spec.warmup,
+        workload.concurrency,
+        deadline_ns=spec.deadline_ns,
+        start=start,
+        rate_per_s=workload.rate_per_s,
+    )
 
 
 class BlobRead:
